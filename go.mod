@@ -1,0 +1,3 @@
+module staleproof
+
+go 1.26.0
