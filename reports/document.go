@@ -1,0 +1,132 @@
+// Package reports turns results into what a person or a CI server reads: a
+// folder of self-contained HTML pages ([Write]) and a JUnit file ([JUnit]).
+//
+//	results -> Document -+-> Write: index.html, one page for each finding
+//	                     +-> JUnit: one suite for each scenario
+//
+// A [Document] is plain data and knows nothing of the simulator, so that a
+// finding in a recorded history is shown exactly like one in a simulated run.
+//
+// Output is a function of the document: the same document gives the same
+// bytes. Nothing in it tells the time of day, a path or a machine. Every name,
+// value and error that comes from a history is escaped, and no page makes a
+// request, runs a script or needs one.
+package reports
+
+import (
+	"fmt"
+
+	"staleproof/model/history"
+)
+
+// Format is the value of [Document.Format] that this package reads.
+const Format = "staleproof.report/1"
+
+// Document is everything that a report tells.
+type Document struct {
+	Format  string // must be [Format]
+	Version string // of the tool that made the results; may be empty
+	Title   string // heading of the suite page; empty means "Staleproof"
+	Runs    []Run  // in the order in which they were asked for
+}
+
+// Status is the verdict of a run.
+type Status string
+
+const (
+	Satisfied    Status = "satisfied"
+	Violated     Status = "violated"
+	Inconclusive Status = "inconclusive" // never counts as a pass
+)
+
+// Run is one scenario judged under one defect, over all of its schedules.
+type Run struct {
+	Scenario string
+	Defect   string // empty or "none" for the control
+	Doc      string // one sentence: what the scenario or the defect is
+	Status   Status
+	// Expected says whether Status is what the scenario asks of the defect.
+	Expected  bool
+	Schedules int64
+	Events    int64
+	// First is the number of the schedule, from 0, that first broke a property;
+	// it means something only when Status is Violated.
+	First  int64
+	Breaks []string // properties that the defect must break
+	Broken []string // properties that were broken
+	// Reason says why a run is inconclusive or not as expected; may be empty.
+	Reason string
+	// Sometimes says how often each danger was exercised, in display order.
+	Sometimes []Count
+	Params    []KeyValue
+	Findings  []Finding
+}
+
+// Count is a name and how often it happened.
+type Count struct {
+	Name  string
+	Count int64
+}
+
+// KeyValue is a parameter and its value, as text.
+type KeyValue struct{ Key, Value string }
+
+// Finding is one broken property with its smallest counterexample.
+type Finding struct {
+	Property  string
+	Guarantee string // what the property promises, one sentence
+	Message   string // what broke it, one sentence
+	// Events are the indexes of the events that the message quotes. The last
+	// is the violation itself; the pages are laid out around it.
+	Events []int64
+	// Chain is the cause, step by step: granted, paused, expired, granted
+	// again, late write.
+	Chain []Link
+	// Decisions are the choices of the schedule that differ from the calm run,
+	// in words: "A paused for 35s before its write".
+	Decisions []string
+	Replay    string // the command that reproduces it; empty for a recorded history
+	// History is the run. It may be nil: the page then has neither lanes nor
+	// events.
+	History *history.History
+}
+
+// Link is one step of a causal chain.
+type Link struct {
+	Index int64 // of the event in the history
+	Time  int64 // in the unit of the history's times
+	Text  string
+}
+
+// validate reports the first reason why doc cannot be shown.
+func (d *Document) validate() error {
+	if d == nil {
+		return fmt.Errorf("report: expected a document, found nil; fill a reports.Document from the results")
+	}
+	if d.Format != Format {
+		return fmt.Errorf("report: expected format %q, found %q; use a version of this tool that reads it", Format, d.Format)
+	}
+	for i := range d.Runs {
+		switch r := &d.Runs[i]; r.Status {
+		case Satisfied, Violated, Inconclusive:
+		default:
+			return fmt.Errorf("report: run %d (%s, defect %s): expected status %q, %q or %q, found %q",
+				i, r.Scenario, r.defect(), Satisfied, Violated, Inconclusive, r.Status)
+		}
+	}
+	return nil
+}
+
+// control says whether the run has no defect planted.
+func (r *Run) control() bool { return r.Defect == "" || r.Defect == "none" }
+
+func (r *Run) defect() string {
+	if r.control() {
+		return "none"
+	}
+	return r.Defect
+}
+
+// passed says whether the run counts as a pass: an inconclusive one never does,
+// whatever its results claim to have expected.
+func (r *Run) passed() bool { return r.Expected && r.Status != Inconclusive }

@@ -1,0 +1,136 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Write writes the report into the folder dir, which it creates when it is
+// missing: index.html and a page for each finding, named
+// run-<scenario>-<defect>-<property>.html. Files of the same names are
+// replaced, others are left alone.
+//
+// Every page is rendered before the first is written, and each is written
+// beside its place and renamed, index.html last: a reader never sees half a
+// page, nor a link to a page that is not there yet. The error says which file
+// could not be written.
+func Write(dir string, doc *Document) error {
+	if err := doc.validate(); err != nil {
+		return err
+	}
+	pages, err := render(doc)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("report: expected a folder to write to: %w", err)
+	}
+	for _, p := range pages {
+		if err := writeFile(filepath.Join(dir, p.name), p.body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page is a rendered file.
+type page struct {
+	name string
+	body []byte
+}
+
+// render makes all pages of a document, index.html last.
+func render(doc *Document) ([]page, error) {
+	names := pageNames(doc)
+	var pages []page
+	for r := range doc.Runs {
+		for f := range doc.Runs[r].Findings {
+			var b bytes.Buffer
+			if err := renderFinding(&b, doc, r, f); err != nil {
+				return nil, fmt.Errorf("report: %s: %w", names[r][f], err)
+			}
+			pages = append(pages, page{names[r][f], b.Bytes()})
+		}
+	}
+	var b bytes.Buffer
+	if err := renderSuite(&b, doc, names); err != nil {
+		return nil, fmt.Errorf("report: index.html: %w", err)
+	}
+	return append(pages, page{"index.html", b.Bytes()}), nil
+}
+
+// writeFile puts body at path as a whole or not at all.
+func writeFile(path string, body []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	if err := finish(f, path, body); err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("report: expected to write %s: %w", path, err)
+	}
+	return nil
+}
+
+func finish(f *os.File, path string, body []byte) error {
+	_, err := io.Copy(f, bytes.NewReader(body))
+	if err == nil {
+		// CreateTemp makes files that only their owner reads; a report is for
+		// a web server or a CI archive to read.
+		err = f.Chmod(0o644)
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// pageNames names the page of each finding of each run. Names are lower case,
+// safe in any file system and URL, and differ from each other even where two
+// scenarios have names that look alike once made safe.
+func pageNames(doc *Document) [][]string {
+	taken := map[string]bool{"index.html": true}
+	names := make([][]string, len(doc.Runs))
+	for i := range doc.Runs {
+		run := &doc.Runs[i]
+		names[i] = make([]string, len(run.Findings))
+		for j := range run.Findings {
+			stem := "run-" + safe(run.Scenario) + "-" + safe(run.defect()) + "-" + safe(run.Findings[j].Property)
+			name := stem + ".html"
+			for n := 2; taken[name]; n++ {
+				name = stem + "-" + strconv.Itoa(n) + ".html"
+			}
+			taken[name] = true
+			names[i][j] = name
+		}
+	}
+	return names
+}
+
+// safe keeps letters, digits and single hyphens of s, at most 48 of them.
+func safe(s string) string {
+	var b strings.Builder
+	for _, c := range strings.ToLower(s) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+			b.WriteRune(c)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() == 48 {
+			break
+		}
+	}
+	if out := strings.Trim(b.String(), "-"); out != "" {
+		return out
+	}
+	return "unnamed"
+}
