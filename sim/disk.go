@@ -1,0 +1,104 @@
+package sim
+
+// Disk is the storage of a process: the only thing that survives a crash. Writes
+// go to a cache; Sync makes all of them durable. At a crash unsynced writes are
+// lost, or by choice ([SiteDisk]) the first few of them survive, in the order in
+// which they were written: a torn write.
+//
+// A missing key reads as (nil, false). Values are plain comparable values, as
+// message bodies are.
+type Disk struct {
+	synced  []record
+	pending []record
+}
+
+type record struct {
+	key   string
+	value any
+	gone  bool
+}
+
+// Get returns the latest value put under key, synced or not.
+func (d *Disk) Get(key string) (any, bool) {
+	for i := len(d.pending) - 1; i >= 0; i-- {
+		if r := &d.pending[i]; r.key == key {
+			return r.value, !r.gone
+		}
+	}
+	for i := range d.synced {
+		if d.synced[i].key == key {
+			return d.synced[i].value, true
+		}
+	}
+	return nil, false
+}
+
+// Keys calls yield for each key, in the order in which the keys were first
+// synced, then first put.
+func (d *Disk) Keys(yield func(key string) bool) {
+	for i := range d.synced {
+		if _, ok := d.Get(d.synced[i].key); ok && !yield(d.synced[i].key) {
+			return
+		}
+	}
+	for i, r := range d.pending {
+		if _, ok := d.Get(r.key); ok && d.fresh(i) && !yield(r.key) {
+			return
+		}
+	}
+}
+
+// fresh reports whether pending[i] is the first appearance of its key.
+func (d *Disk) fresh(i int) bool {
+	for j := range d.synced {
+		if d.synced[j].key == d.pending[i].key {
+			return false
+		}
+	}
+	for j := range i {
+		if d.pending[j].key == d.pending[i].key {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *Disk) put(r record) { d.pending = append(d.pending, r) }
+
+// sync makes the first n pending writes durable.
+func (d *Disk) sync(n int) {
+	for _, r := range d.pending[:n] {
+		d.apply(r)
+	}
+	d.pending = append(d.pending[:0], d.pending[n:]...)
+}
+
+func (d *Disk) apply(r record) {
+	for i := range d.synced {
+		if d.synced[i].key != r.key {
+			continue
+		}
+		if r.gone {
+			d.synced = append(d.synced[:i], d.synced[i+1:]...)
+		} else {
+			d.synced[i] = r
+		}
+		return
+	}
+	if !r.gone {
+		d.synced = append(d.synced, r)
+	}
+}
+
+// crash keeps the first survive pending writes and forgets the others.
+func (d *Disk) crash(survive int) {
+	d.sync(survive)
+	clear(d.pending)
+	d.pending = d.pending[:0]
+}
+
+func (d *Disk) reset() {
+	clear(d.synced)
+	clear(d.pending)
+	d.synced, d.pending = d.synced[:0], d.pending[:0]
+}

@@ -1,0 +1,135 @@
+package sim
+
+import "slices"
+
+// happen takes the next event off the queue and lets it happen, or ends the run.
+func (w *World) happen() {
+	if w.running == 0 && w.flying == 0 && w.script == nil {
+		w.finish(EndDone)
+		return
+	}
+	for len(w.queue) > 0 && w.stale(&w.queue[0]) {
+		w.queue.remove(0)
+	}
+	switch {
+	case len(w.queue) == 0:
+		w.finish(EndIdle)
+	case w.cfg.Horizon > 0 && w.queue[0].at > int64(w.cfg.Horizon):
+		w.finish(EndHorizon)
+	case w.events >= w.maxEvents:
+		w.finish(EndLimit)
+	default:
+		e := w.take()
+		w.now = e.at
+		w.events++
+		w.apply(e)
+	}
+}
+
+// stale reports whether e is a timer that nobody waits for any more.
+func (w *World) stale(e *entry) bool {
+	switch e.kind {
+	case atWake:
+		p := w.slots[e.ref]
+		return p.wait != e.wait || p.waiting == waitNothing
+	case atTimer:
+		return w.flights[e.ref].incarnation != w.processes[e.proc].incarnation
+	}
+	return false
+}
+
+// take removes the first entry of the queue; which of several at the same time
+// is the first is a choice.
+func (w *World) take() entry {
+	q := w.queue
+	at := q[0].at
+	tied := len(q) > 1 && q[1].at == at || len(q) > 2 && q[2].at == at
+	if !tied || !w.sites.Has(SiteTie) {
+		return w.queue.remove(0)
+	}
+	w.ties = w.ties[:0]
+	for i := range q {
+		if q[i].at == at && !w.stale(&q[i]) {
+			w.ties = append(w.ties, i)
+		}
+	}
+	slices.SortFunc(w.ties, func(a, b int) int {
+		if q[a].seq < q[b].seq {
+			return -1
+		}
+		return 1
+	})
+	k := w.choose(nil, SiteTie, w.worldTies, len(w.ties), "")
+	w.worldTies++
+	return w.queue.remove(w.ties[k])
+}
+
+func (w *World) apply(e entry) {
+	n := w.processes[e.proc]
+	switch e.kind {
+	case atDelivery:
+		w.deliver(n, w.land(e.ref))
+	case atWake:
+		w.ring(n, e)
+	case atTimer:
+		w.ringTimer(n, e)
+	case atResume:
+		if n.frozen && n.thaw <= w.now {
+			n.resume()
+		}
+	case atRestart:
+		w.note(Note{Kind: NoteRestart, Proc: n.id})
+		n.start()
+	case atHeal:
+		w.heal(e.ref)
+	case atQuietTime:
+		w.sites &= calmSites
+		w.note(Note{Kind: NoteQuiet})
+	}
+}
+
+// calmSites are the choices that are no faults: they go on after Config.Quiet.
+const calmSites = SiteSet(1<<SiteTie | 1<<SiteTask | 1<<SiteDelay | 1<<SiteNext | 1<<SiteUser)
+
+// ring ends a task's wait, unless the process's clock, which drifts or stood
+// still meanwhile, has not come to the deadline.
+func (w *World) ring(n *process, e entry) {
+	p := w.slots[e.ref]
+	if later := w.early(n, p.deadline); later > 0 {
+		e.at = later
+		w.schedule(e)
+		return
+	}
+	w.tick(n)
+	p.wake(false)
+}
+
+func (w *World) ringTimer(n *process, e entry) {
+	f := &w.flights[e.ref]
+	if later := w.early(n, f.deadline); later > 0 {
+		e.at = later
+		w.schedule(e)
+		return
+	}
+	w.tick(n)
+	m := w.flights[e.ref].msg
+	w.freeFlight(e.ref)
+	n.accept(m)
+}
+
+// tick folds a timer's ringing into the digest.
+func (w *World) tick(n *process) {
+	w.digest = mix(w.digest, uint64(n.id)<<48^uint64(w.now))
+}
+
+// early returns the true time at which to look again if the clock of n has not
+// reached deadline, and 0 if it has.
+func (w *World) early(n *process, deadline int64) int64 {
+	if n.clock.read(w.now) >= deadline {
+		return 0
+	}
+	if n.clock.stopped {
+		return n.thaw
+	}
+	return n.clock.when(w.now, deadline)
+}

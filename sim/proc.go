@@ -1,0 +1,320 @@
+package sim
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrTimeout is the error of a call whose reply did not come in time. The
+// request may have taken effect, or may still do so.
+var ErrTimeout = errors.New("sim: no reply in time")
+
+// Proc is a task of a process as its own code sees it: the handle for everything
+// that reaches the world. A Proc is used only by the task that it was given to.
+//
+// Every method that blocks, and Yield, is a place where the process may crash:
+// then the method does not return, and nothing that deferred calls do reaches
+// the world.
+type Proc struct {
+	w    *World
+	n    *process
+	c    *coro
+	name string
+	slot int32
+
+	// What it runs: one of these, or the process's handler on msg.
+	runner  Runner
+	starter Starter
+	fn      func(*Proc)
+	msg     Message
+
+	waiting     waitKind
+	wait        uint32 // number of this wait: a timer of an older one is stale
+	call        int64
+	deadline    int64 // of this wait, on the monotonic clock
+	got         Message
+	gotIt       bool
+	killed      bool
+	deadlineSet bool
+	label       string // of the yield at which it stands
+	ctx         procContext
+}
+
+// ID returns the process's number.
+func (p *Proc) ID() ID { return p.n.id }
+
+// Name returns the process's name.
+func (p *Proc) Name() string { return p.n.name }
+
+// Incarnation counts the restarts of the process, from 0.
+func (p *Proc) Incarnation() int { return int(p.n.incarnation) }
+
+// Peer returns the number of the process called name. It panics if there is
+// none: a scenario's wiring is wrong.
+func (p *Proc) Peer(name string) ID { return p.w.Lookup(name) }
+
+// Now reads the process's monotonic clock: the time since its machine started,
+// which drifts, and stands still while the machine is suspended.
+func (p *Proc) Now() time.Duration {
+	if p.killed {
+		return 0
+	}
+	return time.Duration(p.n.clock.read(p.w.now))
+}
+
+// Wall reads the process's wall clock, which also jumps.
+func (p *Proc) Wall() time.Time {
+	if p.killed {
+		return time.Time{}
+	}
+	w, n := p.w, p.n
+	if k := w.choose(n, SiteJump, n.reads, len(w.cfg.Jumps)+1, ""); k > 0 {
+		d := int64(w.cfg.Jumps[k-1])
+		n.clock.offset += d
+		w.note(Note{Kind: NoteJump, Proc: n.id, For: d})
+	}
+	n.reads++
+	return time.Unix(0, n.clock.read(w.now)+n.clock.offset).UTC()
+}
+
+// Send sends body, a plain comparable value, to a process. It does not block
+// and does not say whether the message arrives.
+func (p *Proc) Send(to ID, body any) {
+	if p.killed {
+		return
+	}
+	p.w.send(p.n, Message{From: p.n.id, To: to, Body: body})
+}
+
+// Reply answers a message that came from [Proc.Call]; for any other message it is
+// a plain Send to its sender.
+func (p *Proc) Reply(m Message, body any) {
+	if p.killed {
+		return
+	}
+	p.w.send(p.n, Message{From: p.n.id, To: m.From, Call: m.Call, Reply: m.Call != 0, Body: body})
+}
+
+// Call sends body to a process and waits for its reply, for at most timeout on
+// the monotonic clock (0: without a limit). The error is [ErrTimeout]: the
+// outcome is unknown then.
+func (p *Proc) Call(to ID, body any, timeout time.Duration) (any, error) {
+	p.mustLive()
+	p.n.calls++
+	p.call = p.n.calls
+	p.w.send(p.n, Message{From: p.n.id, To: to, Call: p.call, Body: body})
+	if !p.waitFor(waitCall, timeout) {
+		return nil, ErrTimeout
+	}
+	body = p.got.Body
+	p.got = Message{}
+	return body, nil
+}
+
+// Wait returns the next message, waiting for it at most for timeout on the
+// monotonic clock; 0 means without a limit, a negative timeout does not wait.
+// ok is false when none came.
+func (p *Proc) Wait(timeout time.Duration) (m Message, ok bool) {
+	p.mustLive()
+	if box := p.n.mailbox; len(box) > 0 {
+		m = box[0]
+		copy(box, box[1:])
+		box[len(box)-1] = Message{}
+		p.n.mailbox = box[:len(box)-1]
+		return m, true
+	}
+	if timeout < 0 || !p.waitFor(waitMail, timeout) {
+		return Message{}, false
+	}
+	m = p.got
+	p.got = Message{}
+	return m, true
+}
+
+// Sleep blocks for d on the monotonic clock; d of 0 or less only yields.
+func (p *Proc) Sleep(d time.Duration) {
+	p.mustLive()
+	if d <= 0 {
+		p.Yield("sleep")
+		return
+	}
+	p.waitFor(waitTime, d)
+}
+
+// waitFor blocks until what kind says comes, or the timeout.
+func (p *Proc) waitFor(kind waitKind, timeout time.Duration) bool {
+	p.waiting = kind
+	if timeout > 0 {
+		n := p.n
+		p.deadline = n.clock.read(p.w.now) + int64(timeout)
+		p.w.schedule(entry{at: n.clock.when(p.w.now, p.deadline), kind: atWake, proc: n.id, ref: p.slot, wait: p.wait})
+	}
+	p.block()
+	return p.gotIt
+}
+
+// block lets the world go on until it is p's turn again.
+func (p *Proc) block() {
+	if !p.w.drive(p.c) || p.killed {
+		panic(unwind{})
+	}
+}
+
+// mustLive takes a dead process's deferred call off its stack.
+func (p *Proc) mustLive() {
+	if p.killed {
+		panic(unwind{})
+	}
+}
+
+// Yield marks a place where the process may be paused, suspended or crash, and
+// where another task of it may run first. The label names the place in
+// schedules and reports.
+func (p *Proc) Yield(label string) {
+	p.mustLive()
+	w, n := p.w, p.n
+	count := n.yields
+	n.yields++
+	if w.sites&yieldSites != 0 {
+		p.strike(count, label)
+	}
+	if w.script != nil {
+		p.scripted(label)
+	}
+	if len(n.ready) > 0 {
+		p.preempt(label)
+	}
+}
+
+const yieldSites = SiteSet(1<<SitePause | 1<<SiteSuspend | 1<<SiteStall | 1<<SiteCrash)
+
+// strike asks what befalls p at a yield.
+func (p *Proc) strike(count uint32, label string) {
+	w, n := p.w, p.n
+	if k := w.choose(n, SiteCrash, count, len(w.cfg.Restarts)+1, label); k > 0 {
+		n.crash(int64(w.cfg.Restarts[k-1]), p, label)
+		panic(unwind{})
+	}
+	if k := w.choose(n, SitePause, count, len(w.cfg.Pauses)+1, label); k > 0 {
+		p.frozenFor(int64(w.cfg.Pauses[k-1]), false, label)
+	}
+	if k := w.choose(n, SiteSuspend, count, len(w.cfg.Suspends)+1, label); k > 0 {
+		p.frozenFor(int64(w.cfg.Suspends[k-1]), true, label)
+	}
+	if n.handler == nil && len(n.tasks) < 2 {
+		return // stalling the only task is pausing the process
+	}
+	if k := w.choose(n, SiteStall, count, len(w.cfg.Stalls)+1, label); k > 0 {
+		d := w.cfg.Stalls[k-1]
+		w.note(Note{Kind: NoteStall, Proc: n.id, For: int64(d), Label: label})
+		p.waitFor(waitTime, d)
+	}
+}
+
+// frozenFor freezes the process of the running task p for d.
+func (p *Proc) frozenFor(d int64, suspend bool, label string) {
+	p.label = label
+	p.n.freeze(d, suspend, label)
+	p.n.ready = append([]*Proc{p}, p.n.ready...)
+	p.block()
+}
+
+// preempt asks whether another ready task of the process goes first.
+func (p *Proc) preempt(label string) {
+	n := p.n
+	k := p.w.choose(n, SiteTask, n.picks, len(n.ready)+1, label)
+	n.picks++
+	if k == 0 {
+		return
+	}
+	other := n.ready[k-1]
+	copy(n.ready[1:k], n.ready[:k-1])
+	n.ready[0] = other
+	n.makeReady(p)
+	n.forced = true
+	p.block()
+}
+
+// Choose answers a choice of the process's own, from 0 to n-1; the label is for
+// people. n below 1 counts as 1.
+func (p *Proc) Choose(label string, n int) int {
+	if p.killed {
+		return 0
+	}
+	k := p.w.choose(p.n, SiteUser, p.n.users, n, label)
+	p.n.users++
+	return k
+}
+
+// Go starts another task of the process: a second line of execution that shares
+// its memory, crash, pause and clocks. Which ready task runs next is a choice.
+func (p *Proc) Go(name string, fn func(p *Proc)) {
+	if p.killed {
+		return
+	}
+	p.n.newTask(name).fn = fn
+}
+
+// After hands body to the process's own Handler, or mailbox, after d on the
+// monotonic clock, unless the process crashes first. The message has Timer set.
+func (p *Proc) After(d time.Duration, body any) {
+	if p.killed {
+		return
+	}
+	w, n := p.w, p.n
+	w.checkBody(body)
+	f := w.newFlight(Message{From: n.id, To: n.id, Timer: true, Body: body})
+	w.flights[f].incarnation = n.incarnation
+	w.flights[f].deadline = n.clock.read(w.now) + int64(d)
+	w.schedule(entry{at: n.clock.when(w.now, w.flights[f].deadline), kind: atTimer, proc: n.id, ref: f})
+}
+
+// Observe reports o to the world's [Observer], stamped with its place, the true
+// time and the process's name.
+func (p *Proc) Observe(o Observation) {
+	if p.killed {
+		return
+	}
+	w := p.w
+	w.index++
+	o.Stamp(w.index, w.now, p.n.name)
+	w.digest = o.Fold(mix(w.digest, uint64(p.n.id)))
+	if w.observer != nil {
+		w.observer.Observe(o)
+	}
+}
+
+// Get returns the latest value that the process put on its disk under key.
+func (p *Proc) Get(key string) (any, bool) {
+	if p.killed {
+		return nil, false
+	}
+	return p.n.disk.Get(key)
+}
+
+// Put writes a plain comparable value to the disk's cache; a crash may lose it
+// until Sync.
+func (p *Proc) Put(key string, value any) {
+	if p.killed {
+		return
+	}
+	p.w.checkBody(value)
+	p.n.disk.put(record{key: key, value: value})
+}
+
+// Remove takes key off the disk, with the same durability as Put.
+func (p *Proc) Remove(key string) {
+	if p.killed {
+		return
+	}
+	p.n.disk.put(record{key: key, gone: true})
+}
+
+// Sync makes everything put so far durable. The process may crash just before.
+func (p *Proc) Sync() {
+	p.Yield("sync")
+	p.n.disk.sync(len(p.n.disk.pending))
+}
+
+// Disk returns the process's disk, to be read.
+func (p *Proc) Disk() *Disk { return &p.n.disk }

@@ -1,0 +1,273 @@
+package sim
+
+import (
+	"runtime/debug"
+	"slices"
+)
+
+// Runner is a process that is one line of execution from start to end. The world
+// is over when every Runner has returned and no message is on its way.
+type Runner interface{ Run(p *Proc) }
+
+// Handler is a process that serves messages, each in a task of its own, as real
+// servers do: where one request yields, sleeps or calls, another may go on.
+// A Handler that is also a [Starter] is started first.
+type Handler interface{ Handle(p *Proc, m Message) }
+
+// Starter is a [Handler] that has work to do, such as reading its disk, before it
+// serves the first message of an incarnation.
+type Starter interface{ Start(p *Proc) }
+
+// process is a machine: memory, tasks, clocks, a disk, a network address.
+type process struct {
+	w    *World
+	id   ID
+	name string
+
+	newRunner  func() Runner
+	newHandler func() Handler
+	handler    Handler
+
+	up          bool
+	frozen      bool
+	starting    bool // a Starter has not finished: messages wait
+	queued      bool // in World.runnable
+	forced      bool // ready[0] was chosen already
+	finished    bool // its Runner has returned
+	incarnation int32
+	thaw        int64 // when it resumes, while frozen
+
+	clock   clock
+	disk    Disk
+	tasks   []*Proc
+	ready   []*Proc
+	mailbox []Message
+
+	// Counts of choices met, by what the sites of a group share.
+	sends, yields, picks, users, reads, crashes, drifts uint32
+	calls                                               int64
+}
+
+// unwind is the panic value that takes a task of a dead process off its stack.
+type unwind struct{}
+
+// waitKind says what a blocked task waits for.
+type waitKind uint8
+
+const (
+	waitNothing waitKind = iota
+	waitMail
+	waitCall
+	waitTime
+	waitLock
+)
+
+// newTask returns a ready task of n; the caller says what it runs.
+func (n *process) newTask(name string) *Proc {
+	w := n.w
+	var p *Proc
+	if k := len(w.freeTasks); k > 0 {
+		p = w.freeTasks[k-1]
+		w.freeTasks = w.freeTasks[:k-1]
+	} else {
+		p = &Proc{w: w, slot: int32(len(w.slots))}
+		p.ctx.p = p
+		w.slots = append(w.slots, p)
+	}
+	p.n, p.name = n, name
+	n.tasks = append(n.tasks, p)
+	n.makeReady(p)
+	return p
+}
+
+func (n *process) makeReady(p *Proc) {
+	n.ready = append(n.ready, p)
+	n.enqueue()
+}
+
+// enqueue puts n among the processes that can run, if it can.
+func (n *process) enqueue() {
+	if !n.queued && n.up && !n.frozen && len(n.ready) > 0 {
+		n.queued = true
+		n.w.runnable = append(n.w.runnable, n)
+	}
+}
+
+// start begins an incarnation.
+func (n *process) start() {
+	n.up = true
+	if n.newRunner != nil {
+		n.newTask("main").runner = n.newRunner()
+		return
+	}
+	n.handler = n.newHandler()
+	if s, ok := n.handler.(Starter); ok {
+		n.starting = true
+		n.newTask("start").starter = s
+	}
+}
+
+// started lets the messages in that waited for a Starter.
+func (n *process) started() {
+	n.starting = false
+	for _, m := range n.mailbox {
+		n.handle(m)
+	}
+	n.mailbox = n.mailbox[:0]
+}
+
+func (n *process) handle(m Message) {
+	n.newTask("handle").msg = m
+}
+
+// accept hands an arrived message to whoever waits for it.
+func (n *process) accept(m Message) {
+	switch {
+	case m.Reply:
+		for _, p := range n.tasks {
+			if p.waiting == waitCall && p.call == m.Call {
+				p.got = m
+				p.wake(true)
+				return
+			}
+		} // nobody waits any more: a late reply or a copy
+	case n.handler != nil && !n.starting:
+		n.handle(m)
+	case n.handler != nil:
+		n.mailbox = append(n.mailbox, m)
+	default:
+		for _, p := range n.tasks {
+			if p.waiting == waitMail {
+				p.got = m
+				p.wake(true)
+				return
+			}
+		}
+		n.mailbox = append(n.mailbox, m)
+	}
+}
+
+// wake ends p's wait; ok says that what it waited for came.
+func (p *Proc) wake(ok bool) {
+	p.waiting = waitNothing
+	p.wait++
+	p.gotIt = ok
+	p.n.makeReady(p)
+}
+
+// kill ends all tasks of n but self, which ends itself.
+func (n *process) kill(self *Proc) {
+	for _, p := range n.tasks {
+		p.killed = true
+		p.waiting = waitNothing
+		p.wait++
+		switch {
+		case p == self:
+		case p.c == nil: // never ran
+			n.w.free(p)
+		default:
+			n.w.doomed = append(n.w.doomed, p)
+		}
+	}
+	clear(n.tasks)
+	n.tasks = n.tasks[:0]
+	n.ready = n.ready[:0]
+	n.mailbox = n.mailbox[:0]
+	n.starting = false
+}
+
+// free returns the record of a task that has ended.
+func (w *World) free(p *Proc) {
+	p.n, p.c, p.fn, p.runner, p.starter = nil, nil, nil, nil, nil
+	p.msg, p.got = Message{}, Message{}
+	p.killed, p.deadlineSet = false, false
+	p.label = ""
+	w.freeTasks = append(w.freeTasks, p)
+}
+
+// main runs the task on its coroutine.
+func (p *Proc) main() {
+	defer p.end()
+	switch {
+	case p.runner != nil:
+		p.runner.Run(p)
+	case p.starter != nil:
+		p.starter.Start(p)
+		if !p.killed {
+			p.n.started()
+		}
+	case p.fn != nil:
+		p.fn(p)
+	default:
+		p.n.handler.Handle(p, p.msg)
+	}
+	if p.runner != nil && !p.killed {
+		p.n.finished = true
+		p.w.running--
+	}
+}
+
+// end takes the task off its process; a panic that is not the unwinding of a
+// dead process becomes the run's outcome.
+func (p *Proc) end() {
+	w, n := p.w, p.n
+	if r := recover(); r != nil && !p.killed {
+		if _, closed := r.(unwind); !closed {
+			w.panicked(p, r, debug.Stack())
+		}
+	}
+	if !p.killed {
+		if i := slices.Index(n.tasks, p); i >= 0 {
+			n.tasks = slices.Delete(n.tasks, i, i+1)
+		}
+	}
+	w.free(p)
+}
+
+// freeze stops n until it thaws after d.
+func (n *process) freeze(d int64, suspend bool, label string) {
+	w := n.w
+	kind := NotePause
+	if suspend {
+		kind = NoteSuspend
+		n.clock.piece(w.now)
+		n.clock.stopped = true
+	}
+	n.frozen = true
+	n.thaw = w.now + d
+	w.note(Note{Kind: kind, Proc: n.id, For: d, Label: label})
+	w.schedule(entry{at: n.thaw, kind: atResume, proc: n.id})
+}
+
+func (n *process) resume() {
+	n.frozen = false
+	if n.clock.stopped {
+		n.clock.since = n.w.now
+		n.clock.stopped = false
+	}
+	n.w.note(Note{Kind: NoteResume, Proc: n.id})
+	n.enqueue()
+}
+
+// crash loses memory, tasks and what the disk had not synced; the process
+// starts again after d. self is its task that is running, if one is.
+func (n *process) crash(d int64, self *Proc, label string) {
+	w := n.w
+	n.up = false
+	n.incarnation++
+	if n.frozen {
+		n.frozen = false
+		n.clock.stopped = false
+		n.clock.since = w.now
+	}
+	w.note(Note{Kind: NoteCrash, Proc: n.id, For: d, Label: label})
+	if n.finished {
+		n.finished = false
+		w.running++
+	}
+	n.kill(self)
+	n.disk.crash(w.choose(n, SiteDisk, n.crashes, len(n.disk.pending)+1, label))
+	n.crashes++
+	n.handler = nil
+	w.schedule(entry{at: w.now + d, kind: atRestart, proc: n.id})
+}

@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"staleproof/sim/realtime"
+)
+
+// Now returns the time: that of the process's monotonic clock (counted from
+// 1970) in a simulation, time.Now otherwise.
+func Now(ctx context.Context) time.Time {
+	if p := FromContext(ctx); p != nil {
+		return time.Unix(0, int64(p.Now())).UTC()
+	}
+	return realtime.Now()
+}
+
+// Sleep blocks for d, or until ctx ends; it returns ctx.Err() then.
+func Sleep(ctx context.Context, d time.Duration) error {
+	p := FromContext(ctx)
+	if p == nil {
+		return realtime.Sleep(ctx, d)
+	}
+	if left := Remaining(ctx); left < 0 || left > 0 && left < d {
+		if left > 0 {
+			p.Sleep(left)
+		}
+		return context.DeadlineExceeded
+	}
+	p.Sleep(d)
+	return ctx.Err()
+}
+
+// WithTimeout returns a context that ends after d. Call cancel when done with
+// it; in a simulation it does nothing.
+func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	p := FromContext(ctx)
+	if p == nil {
+		return context.WithTimeout(ctx, d)
+	}
+	deadline := int64(p.Now() + d)
+	if left := Remaining(ctx); left < 0 || left > 0 && left < d {
+		deadline = int64(p.Now() + left)
+	}
+	return &procContext{p: p, deadline: max(deadline, 1)}, func() {}
+}
+
+// Go starts fn beside the caller: as a task of its process in a simulation, as a
+// goroutine otherwise. fn gets a context of its own.
+func Go(ctx context.Context, name string, fn func(ctx context.Context)) {
+	if p := FromContext(ctx); p != nil {
+		p.Go(name, func(p *Proc) { fn(p.Context()) })
+		return
+	}
+	realtime.Go(ctx, fn)
+}
+
+// Mutex is a lock for code that runs in a simulation and outside. Make it with
+// [NewMutex].
+type Mutex struct {
+	real    realtime.Lock
+	owner   *Proc
+	waiters []*Proc
+}
+
+// NewMutex returns an unlocked Mutex.
+func NewMutex() *Mutex { return &Mutex{real: realtime.NewLock()} }
+
+// Lock locks m, or returns ctx.Err() when a real ctx ends first. In a simulation
+// waiters are served in the order of their arrival, and the error is nil.
+func (m *Mutex) Lock(ctx context.Context) error {
+	p := FromContext(ctx)
+	if p == nil {
+		return m.real.Lock(ctx)
+	}
+	p.mustLive()
+	if m.owner == nil || m.owner.n != p.n || m.owner.killed {
+		m.owner, m.waiters = p, m.waiters[:0]
+		return nil
+	}
+	m.waiters = append(m.waiters, p)
+	p.waitFor(waitLock, 0)
+	return nil
+}
+
+// Unlock unlocks m.
+func (m *Mutex) Unlock(ctx context.Context) {
+	p := FromContext(ctx)
+	if p == nil {
+		m.real.Unlock()
+		return
+	}
+	if p.killed {
+		return
+	}
+	if m.owner != p {
+		panic(Misuse("Unlock by task " + p.name + " of a Mutex that it does not hold"))
+	}
+	if len(m.waiters) == 0 {
+		m.owner = nil
+		return
+	}
+	m.owner = m.waiters[0]
+	m.waiters = append(m.waiters[:0], m.waiters[1:]...)
+	m.owner.wake(true)
+}

@@ -1,0 +1,164 @@
+package sim
+
+import "time"
+
+// Script drives a world by hand, for directed scenarios that read like the
+// sequences people write down: it holds single messages, pauses processes at a
+// yield and moves time, and otherwise lets the calm run go on. Between its calls
+// every process is blocked.
+type Script struct{ w *World }
+
+// script is the state that a Script adds to a world.
+type script struct {
+	w       *World
+	holds   []hold
+	held    []Message
+	pauses  []pauseAt
+	limit   int64 // let timers ring up to this time
+	advance bool  // run to limit, not only until no message is on its way
+}
+
+type hold struct {
+	from, to ID
+	match    func(body any) bool
+}
+
+type pauseAt struct {
+	proc  ID
+	label string
+}
+
+// Script puts w, which has not run yet, in the hands of a script.
+func (w *World) Script() *Script {
+	w.script = &script{w: w}
+	return &Script{w: w}
+}
+
+// still reports whether the script's current step has come to rest.
+func (s *script) still() bool {
+	w := s.w
+	if len(w.runnable) > 0 {
+		return false
+	}
+	for len(w.queue) > 0 && w.stale(&w.queue[0]) {
+		w.queue.remove(0)
+	}
+	if s.advance {
+		return len(w.queue) == 0 || w.queue[0].at > s.limit
+	}
+	return w.flying == 0
+}
+
+// catches reports whether m is to be held back, once for each hold.
+func (s *script) catches(m Message) bool {
+	for i, h := range s.holds {
+		if h.from == m.From && h.to == m.To && h.match(m.Body) {
+			s.holds = append(s.holds[:i], s.holds[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// scripted pauses p's process if the script says so.
+func (p *Proc) scripted(label string) {
+	s := p.w.script
+	for i, at := range s.pauses {
+		if at.proc != p.n.id || at.label != label {
+			continue
+		}
+		s.pauses = append(s.pauses[:i], s.pauses[i+1:]...)
+		n := p.n
+		n.frozen = true
+		n.thaw = 1<<63 - 1
+		p.w.note(Note{Kind: NotePause, Proc: n.id, Label: label})
+		n.ready = append([]*Proc{p}, n.ready...)
+		p.block()
+		return
+	}
+}
+
+// Tell hands body to a process at once, as if from itself, and lets the world
+// come to rest.
+func (s *Script) Tell(to ID, body any) {
+	n := s.w.processes[to]
+	n.accept(Message{From: to, To: to, Timer: true, Body: body})
+	s.Settle()
+}
+
+// Settle lets the world go on until no message is on its way and every process
+// waits. Timers ring only if they come before a message that is on its way.
+func (s *Script) Settle() {
+	s.w.script.advance = false
+	s.w.drive(&s.w.base)
+}
+
+// Hold catches the next message from one process to another whose body matches.
+func (s *Script) Hold(from, to ID, match func(body any) bool) {
+	s.w.script.holds = append(s.w.script.holds, hold{from: from, to: to, match: match})
+}
+
+// Holding reports whether a message that matches is held back.
+func (s *Script) Holding(from ID, match func(body any) bool) bool {
+	for _, m := range s.w.script.held {
+		if m.From == from && match(m.Body) {
+			return true
+		}
+	}
+	return false
+}
+
+// Deliver lets the first held message from a process whose body matches arrive,
+// and reports whether there was one.
+func (s *Script) Deliver(from ID, match func(body any) bool) bool {
+	held := s.w.script.held
+	for i, m := range held {
+		if m.From != from || !match(m.Body) {
+			continue
+		}
+		s.w.script.held = append(held[:i], held[i+1:]...)
+		s.w.fly(m, int64(s.w.cfg.Latency))
+		s.Settle()
+		return true
+	}
+	return false
+}
+
+// PauseAt freezes a process when it next comes to the yield with this label.
+func (s *Script) PauseAt(proc ID, label string) {
+	s.w.script.pauses = append(s.w.script.pauses, pauseAt{proc: proc, label: label})
+}
+
+// Paused reports whether a process is frozen.
+func (s *Script) Paused(proc ID) bool { return s.w.processes[proc].frozen }
+
+// Resume lets a frozen process go on.
+func (s *Script) Resume(proc ID) {
+	if n := s.w.processes[proc]; n.frozen {
+		n.resume()
+	}
+	s.Settle()
+}
+
+// Crash crashes a process; it restarts after the given time.
+func (s *Script) Crash(proc ID, restart time.Duration) {
+	s.w.processes[proc].crash(int64(restart), nil, "")
+	s.Settle()
+}
+
+// Advance moves true time by d and rings the timers on the way.
+func (s *Script) Advance(d time.Duration) {
+	x := s.w.script
+	x.advance, x.limit = true, s.w.now+int64(d)
+	s.w.drive(&s.w.base)
+	x.advance = false
+	if !s.w.over && s.w.now < x.limit {
+		s.w.now = x.limit
+	}
+}
+
+// End ends the run.
+func (s *Script) End() Result {
+	s.w.finish(EndDone)
+	return s.w.Run()
+}

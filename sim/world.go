@@ -1,0 +1,393 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"staleproof/sim/watchdog"
+)
+
+// Timing is the semantics of time in a run; it is part of every replay token.
+type Timing uint8
+
+// Timed runs events in the order of time, latencies chosen; time is in
+// nanoseconds. It is the zero Timing.
+const Timed Timing = 0
+
+// Config says what a world can do to its processes. The zero Config is a world
+// without latency and without faults. Options of a choice are listed from the
+// mildest on: option k of a site takes element k-1.
+type Config struct {
+	Latency    time.Duration   // one way, of every message
+	Delays     []time.Duration // on top of Latency
+	Holds      []time.Duration // on top of Latency: longer than a lease
+	Pauses     []time.Duration
+	Suspends   []time.Duration
+	Stalls     []time.Duration
+	Restarts   []time.Duration // from a crash to the restart
+	Partitions []time.Duration
+	Drifts     []int64 // ppm
+	Jumps      []time.Duration
+	// Budget is how many decisions a site may take in a run. An absent site has
+	// no limit.
+	Budget map[Site]int
+	// Quiet is the true time from which no fault is injected; 0: never.
+	Quiet time.Duration
+	// Horizon ends the run at this true time; 0: never.
+	Horizon time.Duration
+	// MaxEvents ends a run that does not end; 0 means 100,000.
+	MaxEvents int64
+}
+
+const defaultMaxEvents = 100_000
+
+// End says why a run ended.
+type End uint8
+
+const (
+	EndDone    End = iota + 1 // every Runner returned and no message is on its way
+	EndIdle                   // nothing can happen any more, and a Runner still waits
+	EndHorizon                // Config.Horizon was reached
+	EndLimit                  // Config.MaxEvents was reached
+	EndPanic                  // a process panicked
+)
+
+var endNames = [...]string{"", "done", "idle", "horizon", "limit", "panic"}
+
+func (e End) String() string { return endNames[e] }
+
+// Panic is a panic in a process: a finding, not a crash of the tool.
+type Panic struct {
+	Process string
+	Task    string
+	Value   any
+	Stack   string // differs from one run to the next
+}
+
+func (p *Panic) Error() string {
+	return fmt.Sprintf("process %s (task %s) panicked: %v", p.Process, p.Task, p.Value)
+}
+
+// Result is what a run came to.
+type Result struct {
+	End       End
+	Digest    uint64   // of everything that happened
+	Events    int64    // simulated events: deliveries, timers, faults coming to their time
+	Notes     int64    // the index of the last note or observation
+	Time      int64    // true time at the end, in nanoseconds
+	Decisions Schedule // the choices that were not 0; valid until the next Reset
+	Panic     *Panic   // nil unless End is EndPanic
+}
+
+// World is a simulated world. It may be reused: Reset makes it as new and keeps
+// its memory. The zero World is not ready for use: see [NewWorld].
+type World struct {
+	cfg      Config
+	chooser  Chooser
+	seeded   *Seeded // the chooser, if it is one: the fast path
+	observer Observer
+	wants    NoteSet
+	script   *script
+
+	now       int64
+	digest    uint64
+	index     int64
+	events    int64
+	maxEvents int64
+	messages  int64
+	sites     SiteSet // those at which something else than 0 may come
+	budget    [siteCount]int32
+	decisions Schedule
+
+	queue    queue
+	seq      uint64
+	flights  []flight
+	freeSlot []int32
+	flying   int // messages on their way
+	running  int // Runners that have not returned
+	cuts     []cut
+	ties     []int
+	worldPicks,
+	worldTies uint32
+
+	processes []*process // all ever made; the first count are in use
+	count     int
+	runnable  []*process
+	doomed    []*Proc
+	slots     []*Proc
+	freeTasks []*Proc
+
+	idle  []*coro
+	coros []*coro
+	turn  *coro // whose turn it is, while the stack is being handed over
+	base  coro
+
+	over   bool
+	end    End
+	panic  *Panic
+	closed bool
+
+	plain []typeID
+	beat  watchdog.Beat
+}
+
+// NewWorld returns a world without processes. Close it when it is not used any
+// more.
+func NewWorld(cfg Config, chooser Chooser, observer Observer) *World {
+	w := &World{}
+	w.base.onChain = true
+	w.Reset(cfg, chooser, observer)
+	return w
+}
+
+// Reset makes w a world without processes, as new. observer may be nil.
+func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
+	w.cfg, w.chooser, w.observer, w.script = cfg, chooser, observer, nil
+	w.seeded, _ = chooser.(*Seeded)
+	w.wants = 0
+	if observer != nil {
+		w.wants = observer.Notes()
+	}
+	w.sites = chooser.Sites()
+	for i := range w.budget {
+		w.budget[i] = -1
+		if limit, ok := cfg.Budget[Site(i)]; ok {
+			w.budget[i] = int32(limit)
+		}
+	}
+	w.maxEvents = cfg.MaxEvents
+	if w.maxEvents <= 0 {
+		w.maxEvents = defaultMaxEvents
+	}
+	w.now, w.digest, w.index, w.events, w.messages, w.seq = 0, 0, 0, 0, 0, 0
+	w.decisions = w.decisions[:0]
+	w.queue = w.queue[:0]
+	clear(w.flights)
+	w.flights, w.freeSlot, w.flying = w.flights[:0], w.freeSlot[:0], 0
+	w.running, w.count = 0, 0
+	w.worldPicks, w.worldTies = 0, 0
+	w.cuts, w.runnable = w.cuts[:0], w.runnable[:0]
+	w.over, w.end, w.panic = false, 0, nil
+	if cfg.Quiet > 0 {
+		w.schedule(entry{at: int64(cfg.Quiet), kind: atQuietTime})
+	}
+}
+
+// Close frees the coroutines of w, which must not be used any more.
+func (w *World) Close() {
+	if w.closed {
+		return
+	}
+	w.closed = true
+	for _, c := range w.coros {
+		c.stop()
+	}
+}
+
+// Spawn adds a process that runs what factory returns: afresh at every restart,
+// so factory must not hand out state that outlives an incarnation. Names are
+// unique; letters, digits, '.', '_' and '-'.
+func (w *World) Spawn(name string, factory func() Runner) ID {
+	n := w.newProcess(name)
+	n.newRunner = factory
+	w.running++
+	n.start()
+	return n.id
+}
+
+// Serve adds a process that handles messages with what factory returns.
+func (w *World) Serve(name string, factory func() Handler) ID {
+	n := w.newProcess(name)
+	n.newHandler = factory
+	n.start()
+	return n.id
+}
+
+func (w *World) newProcess(name string) *process {
+	w.checkName(name)
+	if w.count == len(w.processes) {
+		w.processes = append(w.processes, &process{})
+	}
+	n := w.processes[w.count]
+	old := *n
+	*n = process{w: w, id: ID(w.count), name: name, disk: old.disk,
+		tasks: old.tasks[:0], ready: old.ready[:0], mailbox: old.mailbox[:0]}
+	n.disk.reset()
+	w.count++
+	k := w.choose(n, SiteDrift, 0, len(w.cfg.Drifts)+1, "")
+	if k > 0 {
+		n.clock.ppm = w.cfg.Drifts[k-1]
+		w.note(Note{Kind: NoteDrift, Proc: n.id, For: n.clock.ppm})
+	}
+	return n
+}
+
+func (w *World) checkName(name string) {
+	ok := name != ""
+	for _, r := range name {
+		ok = ok && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-')
+	}
+	if !ok {
+		panic(Misuse(fmt.Sprintf("process name %q: expected letters, digits, '.', '_' and '-'", name)))
+	}
+	for _, n := range w.processes[:w.count] {
+		if n.name == name {
+			panic(Misuse(fmt.Sprintf("two processes are called %q: give each a name of its own", name)))
+		}
+	}
+}
+
+// Lookup returns the number of the process called name. It panics if there is
+// none.
+func (w *World) Lookup(name string) ID {
+	for _, n := range w.processes[:w.count] {
+		if n.name == name {
+			return n.id
+		}
+	}
+	panic(Misuse(fmt.Sprintf("no process is called %q: spawn it before the others start", name)))
+}
+
+// Names returns the names of the processes, in the order of spawning.
+func (w *World) Names() []string {
+	names := make([]string, w.count)
+	for i := range names {
+		names[i] = w.processes[i].name
+	}
+	return names
+}
+
+// Name returns the name of a process.
+func (w *World) Name(id ID) string { return w.processes[id].name }
+
+// Now returns the true time, in nanoseconds from the start of the run.
+func (w *World) Now() int64 { return w.now }
+
+// Run runs the world to its end.
+func (w *World) Run() Result {
+	w.drive(&w.base)
+	return Result{End: w.end, Digest: w.digest, Events: w.events, Notes: w.index,
+		Time: w.now, Decisions: w.decisions, Panic: w.panic}
+}
+
+// next lets the world go on until it is a coroutine's turn, and returns it.
+func (w *World) next() *coro {
+	for {
+		switch {
+		case len(w.doomed) > 0:
+			p := w.doomed[len(w.doomed)-1]
+			w.doomed = w.doomed[:len(w.doomed)-1]
+			return p.c
+		case w.over || w.script != nil && w.script.still():
+			return &w.base
+		case len(w.runnable) > 0:
+			if c := w.pick(); c != nil {
+				return c
+			}
+		default:
+			w.happen()
+		}
+	}
+}
+
+// pick takes a ready task off the first runnable process.
+func (w *World) pick() *coro {
+	n := w.runnable[0]
+	if !n.up || n.frozen || len(n.ready) == 0 {
+		n.queued = false
+		w.runnable = slices.Delete(w.runnable, 0, 1)
+		return nil
+	}
+	k := 0
+	if len(n.ready) > 1 && !n.forced {
+		k = w.choose(n, SiteTask, n.picks, len(n.ready), "")
+		n.picks++
+	}
+	n.forced = false
+	p := n.ready[k]
+	copy(n.ready[k:], n.ready[k+1:])
+	n.ready = n.ready[:len(n.ready)-1]
+	if p.c == nil {
+		w.mount(p)
+	}
+	w.beat.Set(int32(n.id), w.events)
+	return p.c
+}
+
+// mount gives p a coroutine.
+func (w *World) mount(p *Proc) {
+	if k := len(w.idle); k > 0 {
+		p.c = w.idle[k-1]
+		w.idle = w.idle[:k-1]
+	} else {
+		p.c = w.newCoro()
+		w.coros = append(w.coros, p.c)
+	}
+	p.c.task = p
+}
+
+// finish ends the run and unwinds every task.
+func (w *World) finish(end End) {
+	if w.over {
+		return
+	}
+	w.over, w.end = true, end
+	w.runnable = w.runnable[:0]
+	for _, n := range w.processes[:w.count] {
+		n.kill(nil)
+		n.queued = false
+	}
+}
+
+// panicked makes a panic the outcome of the run.
+func (w *World) panicked(p *Proc, value any, stack []byte) {
+	if w.over {
+		return
+	}
+	w.note(Note{Kind: NotePanic, Proc: p.n.id, Label: fmt.Sprint(value)})
+	w.panic = &Panic{Process: p.n.name, Task: p.name, Value: value, Stack: string(stack)}
+	p.killed = true
+	w.finish(EndPanic)
+}
+
+// note numbers n, folds it into the digest and tells the observer.
+func (w *World) note(n Note) {
+	w.index++
+	w.digest = mix(mix(w.digest, uint64(n.Kind)<<56|uint64(uint32(n.Proc))<<32^uint64(n.Message)), uint64(w.now)^uint64(n.For)<<20)
+	if w.wants.Has(n.Kind) || n.Copy && w.wants != 0 {
+		n.Index, n.Time = w.index, w.now
+		w.observer.Note(n)
+	}
+}
+
+// choose answers one choice. Every nondeterministic decision comes through here.
+func (w *World) choose(n *process, site Site, count uint32, options int, label string) int {
+	if !w.sites.Has(site) || options < 2 || w.budget[site] == 0 || w.over {
+		return 0
+	}
+	c := Choice{Key: Key{Proc: -1, Site: site, Count: count}, Options: options}
+	if n != nil {
+		c.Proc = int32(n.id)
+	}
+	var k int
+	if w.seeded != nil {
+		k = w.seeded.Choose(c)
+	} else {
+		k = w.chooser.Choose(c)
+	}
+	if k <= 0 || k >= options {
+		return 0
+	}
+	if w.budget[site] > 0 {
+		w.budget[site]--
+	}
+	w.decisions = append(w.decisions, Decision{Key: c.Key, Option: k, Time: w.now, Label: label})
+	return k
+}
+
+func (w *World) schedule(e entry) {
+	w.seq++
+	e.seq = w.seq
+	w.queue.push(e)
+}
