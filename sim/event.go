@@ -9,7 +9,7 @@ func (w *World) happen() {
 		return
 	}
 	for len(w.queue) > 0 && w.stale(&w.queue[0]) {
-		w.queue.remove(0)
+		w.drop()
 	}
 	switch {
 	case len(w.queue) == 0:
@@ -26,16 +26,31 @@ func (w *World) happen() {
 	}
 }
 
-// stale reports whether e is a timer that nobody waits for any more.
+// stale reports whether e is a timer that nobody waits for any more, or not yet.
 func (w *World) stale(e *entry) bool {
 	switch e.kind {
 	case atWake:
 		p := w.slots[e.ref]
-		return p.wait != e.wait || p.waiting == waitNothing
+		return p.alarm != e.seq || p.waiting == waitNothing || p.deadline == 0 ||
+			!p.n.clock.stopped && p.n.clock.read(e.at) < p.deadline
 	case atTimer:
 		return w.flights[e.ref].incarnation != w.processes[e.proc].incarnation
 	}
 	return false
+}
+
+// drop takes the stale first entry off the queue. If it is the entry of a task
+// that waits longer now, it is scheduled again.
+func (w *World) drop() {
+	e := w.queue.remove(0)
+	if e.kind != atWake || w.slots[e.ref].alarm != e.seq {
+		return
+	}
+	p := w.slots[e.ref]
+	p.alarm = 0
+	if p.waiting != waitNothing && p.deadline != 0 {
+		p.schedule()
+	}
 }
 
 // take removes the first entry of the queue; which of several at the same time
@@ -98,8 +113,10 @@ func (w *World) ring(n *process, e entry) {
 	if later := w.early(n, p.deadline); later > 0 {
 		e.at = later
 		w.schedule(e)
+		p.alarm, p.alarmAt = w.seq, later
 		return
 	}
+	p.alarm = 0
 	w.tick(n)
 	p.wake(false)
 }

@@ -1,13 +1,6 @@
 package sim
 
-import (
-	"reflect"
-
-	"staleproof/sim/watchdog"
-)
-
-// typeID names a type of message body that was found to be plain.
-type typeID = reflect.Type
+import "staleproof/sim/watchdog"
 
 // Heart is the world's beat for package watchdog: the process that runs, and the
 // event. It may be read from another goroutine while the world runs.

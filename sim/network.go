@@ -19,7 +19,9 @@ func (w *World) send(n *process, m Message) {
 	w.messages++
 	m.ID = w.messages
 	w.digest = foldAny(mix(w.digest, uint64(m.From)<<32^uint64(m.To)), m.Body)
-	w.note(Note{Kind: NoteSend, Proc: m.From, Peer: m.To, Message: m.ID, Body: m.Body})
+	if w.tally(NoteSend, m.From, uint64(m.ID)) {
+		w.observer.Note(Note{Kind: NoteSend, Index: w.index, Time: w.now, Proc: m.From, Peer: m.To, Message: m.ID, Body: m.Body})
+	}
 	count := n.sends
 	n.sends++
 	if w.script != nil && w.script.catches(m) {
@@ -109,7 +111,9 @@ func (w *World) deliver(n *process, m Message) {
 		w.note(Note{Kind: NoteDrop, Proc: m.From, Peer: m.To, Message: m.ID, Label: "down", Body: m.Body})
 		return
 	}
-	w.note(Note{Kind: NoteDeliver, Proc: m.To, Peer: m.From, Message: m.ID, Copy: m.Copy, Body: m.Body})
+	if w.tally(NoteDeliver, m.To, uint64(m.ID)) || m.Copy && w.wants != 0 {
+		w.observer.Note(Note{Kind: NoteDeliver, Index: w.index, Time: w.now, Proc: m.To, Peer: m.From, Message: m.ID, Copy: m.Copy, Body: m.Body})
+	}
 	n.accept(m)
 }
 

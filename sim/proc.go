@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -28,16 +29,15 @@ type Proc struct {
 	fn      func(*Proc)
 	msg     Message
 
-	waiting     waitKind
-	wait        uint32 // number of this wait: a timer of an older one is stale
-	call        int64
-	deadline    int64 // of this wait, on the monotonic clock
-	got         Message
-	gotIt       bool
-	killed      bool
-	deadlineSet bool
-	label       string // of the yield at which it stands
-	ctx         procContext
+	waiting  waitKind
+	got      Message
+	gotIt    bool
+	killed   bool
+	call     int64
+	deadline int64  // of this wait, on the monotonic clock; 0: none
+	alarmAt  int64  // the true time of its entry in the queue, if alarm is not 0
+	alarm    uint64 // the number of that entry; any other is stale
+	ctx      procContext
 }
 
 // ID returns the process's number.
@@ -143,14 +143,30 @@ func (p *Proc) Sleep(d time.Duration) {
 
 // waitFor blocks until what kind says comes, or the timeout.
 func (p *Proc) waitFor(kind waitKind, timeout time.Duration) bool {
-	p.waiting = kind
+	p.waiting, p.deadline = kind, 0
 	if timeout > 0 {
-		n := p.n
-		p.deadline = n.clock.read(p.w.now) + int64(timeout)
-		p.w.schedule(entry{at: n.clock.when(p.w.now, p.deadline), kind: atWake, proc: n.id, ref: p.slot, wait: p.wait})
+		p.arm(timeout)
 	}
 	p.block()
 	return p.gotIt
+}
+
+// arm sets the deadline of p's wait. The queue holds at most one live entry a
+// task: one that rings too early is scheduled again, so that the timeouts of
+// waits that ended in time cost nothing.
+func (p *Proc) arm(timeout time.Duration) {
+	p.deadline = p.n.clock.read(p.w.now) + int64(timeout)
+	if p.alarm == 0 || p.alarmAt > p.n.clock.when(p.w.now, p.deadline) {
+		p.schedule()
+	}
+}
+
+// schedule enters p's deadline into the queue.
+func (p *Proc) schedule() {
+	w, n := p.w, p.n
+	at := n.clock.when(w.now, p.deadline)
+	w.schedule(entry{at: at, kind: atWake, proc: n.id, ref: p.slot})
+	p.alarm, p.alarmAt = w.seq, at
 }
 
 // block lets the world go on until it is p's turn again.
@@ -213,9 +229,8 @@ func (p *Proc) strike(count uint32, label string) {
 
 // frozenFor freezes the process of the running task p for d.
 func (p *Proc) frozenFor(d int64, suspend bool, label string) {
-	p.label = label
 	p.n.freeze(d, suspend, label)
-	p.n.ready = append([]*Proc{p}, p.n.ready...)
+	p.n.ready = slices.Insert(p.n.ready, 0, p)
 	p.block()
 }
 

@@ -150,7 +150,6 @@ func (n *process) accept(m Message) {
 // wake ends p's wait; ok says that what it waited for came.
 func (p *Proc) wake(ok bool) {
 	p.waiting = waitNothing
-	p.wait++
 	p.gotIt = ok
 	p.n.makeReady(p)
 }
@@ -160,7 +159,6 @@ func (n *process) kill(self *Proc) {
 	for _, p := range n.tasks {
 		p.killed = true
 		p.waiting = waitNothing
-		p.wait++
 		switch {
 		case p == self:
 		case p.c == nil: // never ran
@@ -180,8 +178,8 @@ func (n *process) kill(self *Proc) {
 func (w *World) free(p *Proc) {
 	p.n, p.c, p.fn, p.runner, p.starter = nil, nil, nil, nil, nil
 	p.msg, p.got = Message{}, Message{}
-	p.killed, p.deadlineSet = false, false
-	p.label = ""
+	p.killed = false
+	p.alarm = 0
 	w.freeTasks = append(w.freeTasks, p)
 }
 

@@ -5,7 +5,7 @@ type entryKind uint8
 
 const (
 	atDelivery  entryKind = iota // ref: flight
-	atWake                       // ref: task slot and its wait number
+	atWake                       // ref: task slot
 	atTimer                      // ref: flight
 	atResume                     // the process thaws
 	atRestart                    // the process starts again
@@ -19,7 +19,6 @@ type entry struct {
 	seq  uint64 // order of scheduling: first in, first out among equal times
 	proc ID
 	ref  int32
-	wait uint32 // for atWake: the wait that it ends
 	kind entryKind
 }
 

@@ -1,6 +1,9 @@
 package sim
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Script drives a world by hand, for directed scenarios that read like the
 // sequences people write down: it holds single messages, pauses processes at a
@@ -41,7 +44,7 @@ func (s *script) still() bool {
 		return false
 	}
 	for len(w.queue) > 0 && w.stale(&w.queue[0]) {
-		w.queue.remove(0)
+		w.drop()
 	}
 	if s.advance {
 		return len(w.queue) == 0 || w.queue[0].at > s.limit
@@ -72,7 +75,7 @@ func (p *Proc) scripted(label string) {
 		n.frozen = true
 		n.thaw = 1<<63 - 1
 		p.w.note(Note{Kind: NotePause, Proc: n.id, Label: label})
-		n.ready = append([]*Proc{p}, n.ready...)
+		n.ready = slices.Insert(n.ready, 0, p)
 		p.block()
 		return
 	}

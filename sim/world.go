@@ -128,7 +128,7 @@ type World struct {
 	panic  *Panic
 	closed bool
 
-	plain []typeID
+	plain []uintptr
 	beat  watchdog.Beat
 }
 
@@ -295,8 +295,7 @@ func (w *World) next() *coro {
 func (w *World) pick() *coro {
 	n := w.runnable[0]
 	if !n.up || n.frozen || len(n.ready) == 0 {
-		n.queued = false
-		w.runnable = slices.Delete(w.runnable, 0, 1)
+		w.unqueue(n)
 		return nil
 	}
 	k := 0
@@ -306,13 +305,27 @@ func (w *World) pick() *coro {
 	}
 	n.forced = false
 	p := n.ready[k]
-	copy(n.ready[k:], n.ready[k+1:])
-	n.ready = n.ready[:len(n.ready)-1]
+	if len(n.ready) == 1 {
+		n.ready = n.ready[:0]
+		w.unqueue(n)
+	} else {
+		n.ready = slices.Delete(n.ready, k, k+1)
+	}
 	if p.c == nil {
 		w.mount(p)
 	}
 	w.beat.Set(int32(n.id), w.events)
 	return p.c
+}
+
+// unqueue takes n, the first runnable process, off the list.
+func (w *World) unqueue(n *process) {
+	n.queued = false
+	if len(w.runnable) == 1 {
+		w.runnable = w.runnable[:0]
+		return
+	}
+	w.runnable = slices.Delete(w.runnable, 0, 1)
 }
 
 // mount gives p a coroutine.
@@ -353,12 +366,18 @@ func (w *World) panicked(p *Proc, value any, stack []byte) {
 
 // note numbers n, folds it into the digest and tells the observer.
 func (w *World) note(n Note) {
-	w.index++
-	w.digest = mix(mix(w.digest, uint64(n.Kind)<<56|uint64(uint32(n.Proc))<<32^uint64(n.Message)), uint64(w.now)^uint64(n.For)<<20)
-	if w.wants.Has(n.Kind) || n.Copy && w.wants != 0 {
+	if w.tally(n.Kind, n.Proc, uint64(n.Message)^uint64(n.For)<<20) || n.Copy && w.wants != 0 {
 		n.Index, n.Time = w.index, w.now
 		w.observer.Note(n)
 	}
+}
+
+// tally is the cheap part of note: it numbers a note, folds it into the digest
+// and reports whether the observer wants to hear of it.
+func (w *World) tally(kind NoteKind, proc ID, x uint64) bool {
+	w.index++
+	w.digest = mix(w.digest^x, uint64(kind)<<56^uint64(uint32(proc))<<48^uint64(w.now))
+	return w.wants.Has(kind)
 }
 
 // choose answers one choice. Every nondeterministic decision comes through here.
