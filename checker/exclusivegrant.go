@@ -1,0 +1,230 @@
+package checker
+
+import (
+	"slices"
+
+	"staleproof/model/history"
+)
+
+var exclusiveGrant = Property{
+	Name:      "exclusive-grant",
+	Guarantee: "In the coordinator's own order no two leases of a scope are in force at once.",
+	Doc: "Watches grant, renewed, released and expire notes. A lease is over once it was released, noted as expired, or past " +
+		"the term that its grant or last renewal set (in untimed runs only a note ends it). Without notes: a client that " +
+		"renews or releases a lease proves that it held it since it acquired it, and no other acquisition may lie inside.",
+	Timed: true, Untimed: true, Bounded: true,
+	Unaided: "a grant inside another's proven hold",
+	watch: func(v View) []interest {
+		if v.Coordinator {
+			return notes(history.Grant, history.Renewed, history.Released, history.Expire)
+		}
+		list := events(history.Invoke, history.Acquire, history.Renew, history.Release)
+		return append(list, ends(history.Acquire, history.Renew, history.Release)...)
+	},
+	monitor: func(e *env) Monitor {
+		if e.config.View.Coordinator {
+			return &exclusive{base: e.base("exclusive-grant"), untimed: e.untimed()}
+		}
+		return &exclusiveUnaided{base: e.base("exclusive-grant")}
+	},
+}
+
+// exclusive keeps the latest lease of each scope.
+type exclusive struct {
+	base
+	untimed bool
+	scopes  []tenancy
+}
+
+func (m *exclusive) Observe(in *Input) bool {
+	if m.broken != nil {
+		return false
+	}
+	t := at(&m.scopes, in.Scope)
+	if in.F != history.Grant && in.F != history.Renewed {
+		t.ends(in)
+		return false
+	}
+	if t.token != 0 && m.continues(in, t) {
+		t.over = false // a lease that is renewed after its end is in force again
+		t.extends(in, m.untimed)
+		return false
+	}
+	if t.inForce(in.Time) {
+		return m.violate([]int64{t.at, in.Index}, "token %d %s at #%d while token %d, granted at #%d, was in force (%s)",
+			in.Token, in.F, in.Index, t.token, t.at, in.ScopeName())
+	}
+	t.begins(in, m.untimed)
+	return false
+}
+
+// continues reports whether a grant or renewal is of the lease that t already
+// is. A renewal may have changed the token; that is for renewal-keeps-token.
+func (m *exclusive) continues(in *Input, t *tenancy) bool {
+	if t.lease != 0 && in.Lease != 0 {
+		return t.lease == in.Lease
+	}
+	return t.owner == in.Client && (t.token == in.Token || in.F == history.Renewed)
+}
+
+func (m *exclusive) AppendKey(b []byte) []byte {
+	if m.broken != nil {
+		return append(b, ended)
+	}
+	return m.names.appendTenancies(b, m.scopes)
+}
+
+func (m *exclusive) Clone() Monitor {
+	c := *m
+	c.scopes = slices.Clone(m.scopes)
+	return &c
+}
+
+func (m *exclusive) Reset() {
+	m.broken = nil
+	clear(m.scopes)
+}
+
+// exclusiveUnaided keeps the hold of each client in each scope, and who was
+// granted the scope while it may have lasted.
+type exclusiveUnaided struct {
+	base
+	holds []hold
+	open  []request
+}
+
+// hold is what a client acquired. It is proven up to the invocation of each
+// renewal or release that succeeds.
+type hold struct {
+	scope, client int32
+	granted             // at is the index of the acquisition's end
+	intruder    granted // an acquisition by another that lies after at
+}
+
+// request is an operation on the coordinator that has not ended.
+type request struct {
+	op            int64
+	f             history.F
+	invoked       int64
+	scope, client int32
+}
+
+func (m *exclusiveUnaided) Observe(in *Input) bool {
+	if m.broken != nil {
+		return false
+	}
+	if in.Type == history.Invoke {
+		m.open = append(m.open, request{in.Op, in.F, in.Index, in.Scope, in.Client})
+		return false
+	}
+	i := slices.IndexFunc(m.open, func(r request) bool { return r.op == in.Op })
+	if i < 0 {
+		return false
+	}
+	r := m.open[i]
+	m.open = slices.Delete(m.open, i, i+1)
+	h := slices.IndexFunc(m.holds, func(h hold) bool { return h.scope == r.scope && h.client == r.client })
+	switch {
+	case in.Type == history.OK && r.f == history.Acquire:
+		m.acquired(in, r, h)
+	case in.Type == history.OK && h >= 0:
+		return m.proven(in, r, h)
+	case r.f != history.Acquire && h >= 0:
+		// Refused or unknown: nothing more is proven of this hold.
+		m.holds = slices.Delete(m.holds, h, h+1)
+	}
+	return false
+}
+
+func (m *exclusiveUnaided) acquired(in *Input, r request, mine int) {
+	var g granted
+	g.set(in)
+	if mine >= 0 {
+		h := &m.holds[mine]
+		if h.again(in) {
+			return // a re-entry: the hold goes on
+		}
+		m.holds = slices.Delete(m.holds, mine, mine+1)
+	}
+	for i := range m.holds {
+		if h := &m.holds[i]; h.scope == r.scope && h.intruder.at == 0 && r.invoked > h.at {
+			h.intruder = g
+		}
+	}
+	m.holds = append(m.holds, hold{scope: r.scope, client: r.client, granted: g})
+}
+
+// proven judges a renewal or release that succeeded.
+func (m *exclusiveUnaided) proven(in *Input, r request, mine int) bool {
+	h := m.holds[mine]
+	if !sameLease(h.lease, in.Lease) {
+		return false
+	}
+	if r.f == history.Release {
+		m.holds = slices.Delete(m.holds, mine, mine+1)
+	}
+	if h.intruder.at == 0 || h.intruder.at > r.invoked {
+		return false
+	}
+	return m.violate([]int64{h.at, h.intruder.at, in.Index},
+		"%s acquired at #%d inside the hold of %s, acquired at #%d and proven by the %s that began at #%d (%s)",
+		tokenOr(h.intruder.token, m.names.clients.list[h.intruder.owner]), h.intruder.at,
+		tokenOr(h.token, m.names.clients.list[h.owner]), h.at, r.f, r.invoked, in.ScopeName())
+}
+
+// tokenOr names a grant: by its token, else by its client.
+func tokenOr(t history.Token, client string) string {
+	if t == 0 {
+		return client
+	}
+	return tokenText(t)
+}
+
+func (m *exclusiveUnaided) AppendKey(b []byte) []byte {
+	if m.broken != nil {
+		return append(b, ended)
+	}
+	var order []int64 // indexes count only by how they compare
+	for _, h := range m.holds {
+		order = append(order, h.at, h.intruder.at)
+	}
+	for _, r := range m.open {
+		order = append(order, r.invoked)
+	}
+	slices.Sort(order)
+	order = slices.Compact(order)
+	rank := func(index int64) int64 {
+		i, _ := slices.BinarySearch(order, index)
+		if order[0] != 0 && index != 0 {
+			i++ // 0 stands for none, whether or not anything is none
+		}
+		return int64(i)
+	}
+	keys := make([][]byte, 0, len(m.holds))
+	for _, h := range m.holds {
+		k := appendText(nil, m.names.scopes.list[h.scope])
+		k = appendText(k, m.names.clients.list[h.client])
+		k = appendInt(k, int64(h.token))
+		k = appendLease(k, h.lease)
+		keys = append(keys, appendInt(appendInt(k, rank(h.at)), rank(h.intruder.at)))
+	}
+	b = appendSorted(b, keys)
+	keys = keys[:0]
+	for _, r := range m.open {
+		k := appendText(nil, m.names.scopes.list[r.scope])
+		k = appendText(k, m.names.clients.list[r.client])
+		keys = append(keys, appendInt(append(k, byte(r.f)), rank(r.invoked)))
+	}
+	return appendSorted(b, keys)
+}
+
+func (m *exclusiveUnaided) Clone() Monitor {
+	c := *m
+	c.holds, c.open = slices.Clone(m.holds), slices.Clone(m.open)
+	return &c
+}
+
+func (m *exclusiveUnaided) Reset() {
+	m.broken = nil
+	m.holds, m.open = m.holds[:0], m.open[:0]
+}

@@ -1,0 +1,678 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"staleproof/model/history"
+)
+
+// Finding is a violation with what led to it.
+type Finding struct {
+	Violation
+	// Guarantee is the broken property's guarantee.
+	Guarantee string
+	// Chain is the causal chain, in the order of the history.
+	Chain []Link
+}
+
+// Link is one step of a causal chain.
+type Link struct {
+	// Index and Time are those of the event that the link tells of.
+	Index, Time int64
+	Text        string
+}
+
+// Explain tells in words how a history came to break a guarantee: for every
+// lease that the violation involves its grant, its renewals and its end; what
+// befell its holder (pauses, crashes, cuts, clock steps); the operations on
+// their way; and the events that the violation quotes. Server and world notes
+// make the chain precise; without them it is told from what clients saw.
+//
+// The history must be the one that was judged, whole. Events that the violation
+// names and the history does not hold are left out.
+func Explain(h *history.History, v Violation) Finding {
+	f := Finding{Violation: v, Guarantee: guarantee(v.Property)}
+	x := &explainer{h: h, v: v, events: h.Events, told: make([]bool, len(h.Events))}
+	x.quoted = x.positions(v.Events)
+	if len(x.quoted) == 0 {
+		return f
+	}
+	x.last = x.quoted[len(x.quoted)-1]
+	x.operations()
+	x.tenures()
+	x.holders()
+	x.servers()
+	x.messages()
+	f.Chain = x.chain()
+	return f
+}
+
+// guarantee returns what the property or model of that name promises.
+func guarantee(name string) string {
+	if p, err := Lookup(name); err == nil {
+		return p.Guarantee
+	}
+	for _, m := range models {
+		if m.Name == name {
+			return m.Guarantee
+		}
+	}
+	return ""
+}
+
+// explainer picks events of a history and finds words for them. Positions are
+// places in the slice of events.
+type explainer struct {
+	h      *history.History
+	v      Violation
+	events []history.Event
+	quoted []int  // the events of the violation
+	last   int    // the last of them: nothing later is told
+	told   []bool // the events picked, by position
+	ops    []operation
+	leases []tenure
+	links  []int // the events picked
+}
+
+// operation is one that the violation quotes.
+type operation struct {
+	op      int64
+	invoked int // position, -1 when the history has no invoke
+	arrived int // position of its delivery, -1 when none is known
+}
+
+// tenure is one client's hold of a lease.
+type tenure struct {
+	scope string
+	token history.Token
+	lease string
+	owner string
+	from  int // position of the grant
+	to    int // position of its end or of the explainer's last event
+}
+
+// pick adds an event to the chain.
+func (x *explainer) pick(i int) {
+	if i >= 0 && i <= x.last && !x.told[i] {
+		x.told[i] = true
+		x.links = append(x.links, i)
+	}
+}
+
+// positions finds events by their indexes.
+func (x *explainer) positions(indexes []int64) []int {
+	var list []int
+	for _, index := range indexes {
+		i, ok := slices.BinarySearchFunc(x.events, index, func(e history.Event, index int64) int {
+			return int(min(1, max(-1, e.Index-index)))
+		})
+		if ok {
+			list = append(list, i)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// operations finds the operations that the violation quotes.
+func (x *explainer) operations() {
+	for _, i := range x.quoted {
+		x.pick(i)
+		op := x.events[i].Op
+		if op == 0 || slices.ContainsFunc(x.ops, func(o operation) bool { return o.op == op }) {
+			continue
+		}
+		x.ops = append(x.ops, operation{op: op, invoked: x.invocation(op), arrived: -1})
+	}
+}
+
+func (x *explainer) invocation(op int64) int {
+	if op == 0 {
+		return -1
+	}
+	return slices.IndexFunc(x.events[:x.last+1], func(e history.Event) bool {
+		return e.Op == op && e.Type == history.Invoke
+	})
+}
+
+// presented returns the token and the lease of an event, or those of the
+// operation that it belongs to.
+func (x *explainer) presented(e *history.Event) (history.Token, string) {
+	if e.Token == 0 {
+		if i := x.invocation(e.Op); i >= 0 {
+			return x.events[i].Token, x.events[i].Lease
+		}
+	}
+	return e.Token, e.Lease
+}
+
+// tenures finds the leases that the violation involves, and tells how each
+// began, went on and ended.
+func (x *explainer) tenures() {
+	for _, i := range x.quoted {
+		e := &x.events[i]
+		if e.Type != history.Note && e.F.IsLease() && e.Type == history.Invoke {
+			continue
+		}
+		token, lease := x.presented(e)
+		x.tenure(e, token, lease)
+		x.tenure(e, e.Highest, "")
+	}
+	for _, i := range x.quoted { // a quoted pair of grants has its neighbours
+		if e := &x.events[i]; e.F == history.Grant {
+			x.tenure(e, e.Token, e.Lease)
+		}
+	}
+	for i := range x.leases {
+		x.tellTenure(&x.leases[i])
+	}
+}
+
+// tenure adds the tenure under a token in the scope of e, once.
+func (x *explainer) tenure(e *history.Event, token history.Token, lease string) {
+	if token == 0 {
+		return
+	}
+	from := x.grantOf(e, token, lease)
+	if from < 0 || slices.ContainsFunc(x.leases, func(t tenure) bool { return t.from == from }) {
+		return
+	}
+	g := &x.events[from]
+	t := tenure{scope: g.ScopeName(), token: token, lease: g.Lease, owner: ownerOf(g), from: from, to: x.last}
+	x.leases = append(x.leases, t)
+}
+
+func ownerOf(e *history.Event) string {
+	if e.Type == history.Note && e.Owner != "" {
+		return e.Owner
+	}
+	return e.ClientName()
+}
+
+// grantOf finds the grant of a token: the coordinator's note, or else the
+// acquisition that a client completed. The nearest before the last event counts.
+func (x *explainer) grantOf(e *history.Event, token history.Token, lease string) int {
+	acquired := -1
+	for i := x.last; i >= 0; i-- {
+		g := &x.events[i]
+		if g.Token != token || !x.sameFence(g, e) || !sameText(g.Lease, lease) {
+			continue
+		}
+		if g.Type == history.Note && g.F == history.Grant {
+			return x.firstGrant(i)
+		}
+		if g.Type == history.OK && g.F == history.Acquire {
+			acquired = i
+		}
+	}
+	return acquired
+}
+
+// firstGrant goes back from a grant to the first one of the same lease: a
+// re-entry is granted again. Without an identity it stays.
+func (x *explainer) firstGrant(i int) int {
+	first, g := i, &x.events[i]
+	for j := i - 1; j >= 0 && g.Lease != ""; j-- {
+		e := &x.events[j]
+		if e.F == history.Grant && e.Lease == g.Lease && e.ScopeName() == g.ScopeName() {
+			first = j
+		}
+	}
+	return first
+}
+
+func (x *explainer) sameFence(a, b *history.Event) bool {
+	return x.h.Header.Scopes == "global" || a.ScopeName() == b.ScopeName()
+}
+
+func sameText(a, b string) bool { return a == b || a == "" || b == "" }
+
+// tellTenure picks the grant of a lease, its last renewal and its end.
+func (x *explainer) tellTenure(t *tenure) {
+	x.pick(t.from)
+	renewed := -1
+	for i := t.from + 1; i <= x.last; i++ {
+		e := &x.events[i]
+		if e.ScopeName() != t.scope || !x.concerns(e, t) {
+			continue
+		}
+		switch {
+		case e.F == history.Renewed, e.F == history.Renew && e.Type == history.OK && !x.coordinated():
+			if renewed = i; e.Token != t.token {
+				x.pick(i) // a renewal that changed the token is told each time
+			}
+		case e.F == history.Expire, e.F == history.Released, e.F == history.Release && e.Type == history.OK && !x.coordinated():
+			x.pick(i)
+			t.to = min(t.to, i)
+		case e.F == history.Disbelieve, e.F == history.Believe && x.aboutBelief():
+			x.pick(i)
+		}
+	}
+	x.pick(renewed)
+}
+
+// concerns reports whether a note is about the tenure's lease: by identity, or
+// by token where one of the two has none.
+func (x *explainer) concerns(e *history.Event, t *tenure) bool {
+	if e.Lease != "" && t.lease != "" {
+		return e.Lease == t.lease
+	}
+	return e.Token == t.token && (e.Type == history.Note || e.ClientName() == t.owner)
+}
+
+// coordinated reports whether the history has the coordinator's notes.
+func (x *explainer) coordinated() bool {
+	return slices.ContainsFunc(x.events, func(e history.Event) bool { return e.F == history.Grant })
+}
+
+func (x *explainer) aboutBelief() bool {
+	return x.v.Property == "exclusive-belief" || x.v.Property == "deadline"
+}
+
+// holders tells what befell the holders from their grant on.
+func (x *explainer) holders() {
+	for i := range x.leases {
+		x.faults(x.leases[i].owner, x.leases[i].from)
+	}
+	for _, o := range x.ops {
+		if o.invoked >= 0 {
+			x.faults(x.events[o.invoked].ClientName(), o.invoked)
+		}
+	}
+}
+
+// servers tells what befell the servers whose notes are told.
+func (x *explainer) servers() {
+	from := x.last
+	for i := range x.leases {
+		from = min(from, x.leases[i].from)
+	}
+	for _, i := range x.quoted {
+		from = min(from, i)
+	}
+	var names []string
+	for _, i := range x.links {
+		if e := &x.events[i]; e.F.IsServerNote() && !slices.Contains(names, e.Process) {
+			names = append(names, e.Process)
+		}
+	}
+	for _, name := range names {
+		x.faults(name, from)
+	}
+}
+
+// manyFaults bounds what is told of one process: the latest matter most.
+const manyFaults = 8
+
+// faults picks what befell a process after a position.
+func (x *explainer) faults(process string, from int) {
+	picked := 0
+	for i := x.last; i >= from && picked < manyFaults; i-- {
+		e := &x.events[i]
+		if e.ClientName() != process && e.Process != process && (e.To != process || e.F != history.Partition) {
+			continue
+		}
+		switch e.F {
+		case history.Pause, history.Crash, history.Restart, history.Partition, history.Heal, history.Clock:
+			x.pick(i)
+			picked++
+		}
+	}
+}
+
+// messages tells how the quoted operations reached the store, and begins those
+// of which no arrival is known.
+func (x *explainer) messages() {
+	for k := range x.ops {
+		o := &x.ops[k]
+		if o.invoked < 0 {
+			continue
+		}
+		note := slices.IndexFunc(x.quoted, func(i int) bool {
+			return x.events[i].Op == o.op && x.events[i].F.IsServerNote()
+		})
+		if note >= 0 {
+			if o.arrived = x.arrival(o, x.quoted[note]); x.quoted[note] == x.last {
+				x.pick(o.arrived)
+			}
+		}
+		if o.arrived < 0 || note < 0 {
+			x.pick(o.invoked)
+		}
+	}
+}
+
+// arrival finds the delivery that made a server write a note: the nearest one
+// to that server, of a message of that operation.
+func (x *explainer) arrival(o *operation, note int) int {
+	server, client := x.events[note].Process, x.events[o.invoked].Process
+	for i := note - 1; i > o.invoked; i-- {
+		e := &x.events[i]
+		if e.F != history.Deliver || e.To != server && e.Process != server {
+			continue
+		}
+		if e.Op == o.op {
+			return i
+		}
+		if e.Op == 0 && x.sender(e, i) == client {
+			return i
+		}
+	}
+	return -1
+}
+
+// sender returns who sent the message that the event at i delivers.
+func (x *explainer) sender(e *history.Event, i int) string {
+	for j := i - 1; j >= 0; j-- {
+		if s := &x.events[j]; s.F == history.Send && s.Message == e.Message {
+			return s.Process
+		}
+	}
+	return ""
+}
+
+// chain puts the picked events in order and into words.
+func (x *explainer) chain() []Link {
+	slices.Sort(x.links)
+	var chain []Link
+	for _, i := range x.links {
+		e := &x.events[i]
+		if text := x.text(i); text != "" {
+			chain = append(chain, Link{Index: e.Index, Time: e.Time, Text: text})
+		}
+	}
+	return chain
+}
+
+// text finds the words for the event at i.
+func (x *explainer) text(i int) string {
+	e := &x.events[i]
+	switch {
+	case e.Type != history.Note:
+		return x.clientText(i)
+	case e.F.IsServerNote():
+		return x.serverText(i)
+	case e.F.IsHolderNote():
+		return beliefText(e)
+	}
+	return x.worldText(i)
+}
+
+func (x *explainer) serverText(i int) string {
+	e := &x.events[i]
+	switch e.F {
+	case history.Grant:
+		return fmt.Sprintf("%s was granted %s%s", ownerOf(e), tokenText(e.Token), leaseText(e.Lease))
+	case history.Renewed:
+		text := x.leaseOf(e) + " was renewed"
+		if t := x.tenureOf(e); t != nil && t.token != e.Token {
+			text += ": its token became " + e.Token.String()
+		}
+		return text
+	case history.Released:
+		return x.leaseOf(e) + " was released"
+	case history.Expire:
+		return x.leaseOf(e) + " expired"
+	case history.Apply:
+		return x.applyText(i)
+	case history.Reject:
+		return fmt.Sprintf("%s refused %s with %s: its greatest was %d", server(e), x.name(e), x.tokenOf(e), e.Highest)
+	case history.Raised:
+		return fmt.Sprintf("%s raised its fence to token %d%s", server(e), e.Token, x.forWhom(e))
+	case history.Served:
+		return fmt.Sprintf("%s answered %s with %s%s", server(e), x.name(e), valueText(e.Value), x.withToken(e))
+	}
+	return ""
+}
+
+// applyText tells of a mutation. The one that broke the guarantee says after
+// which token it came.
+func (x *explainer) applyText(i int) string {
+	e := &x.events[i]
+	if i != x.last || len(x.quoted) < 2 {
+		return fmt.Sprintf("%s accepted %s with %s", server(e), x.name(e), x.tokenOf(e))
+	}
+	what := "it"
+	if !x.arrivedLast(e.Op) {
+		what = x.name(e)
+	}
+	token, _ := x.presented(e)
+	before, _ := x.presented(&x.events[x.quoted[len(x.quoted)-2]])
+	if before <= token {
+		return fmt.Sprintf("%s applied %s with %s", server(e), what, x.tokenOf(e))
+	}
+	return fmt.Sprintf("%s applied %s: %s after %d", server(e), what, x.tokenOf(e), before)
+}
+
+// arrivedLast reports whether the link just before the last event tells of the
+// operation's arrival, so that "it" is understood.
+func (x *explainer) arrivedLast(op int64) bool {
+	if len(x.links) < 2 {
+		return false
+	}
+	before := x.links[len(x.links)-2]
+	return slices.ContainsFunc(x.ops, func(o operation) bool { return o.op == op && o.arrived == before })
+}
+
+func (x *explainer) clientText(i int) string {
+	e := &x.events[i]
+	who := e.ClientName()
+	switch {
+	case e.Type == history.OK && e.F == history.Acquire:
+		return fmt.Sprintf("%s acquired %s%s", who, tokenText(e.Token), leaseText(e.Lease))
+	case e.Type == history.OK && e.F == history.Renew:
+		return fmt.Sprintf("%s renewed its lease: %s%s", who, tokenText(e.Token), leaseText(e.Lease))
+	case e.Type == history.OK && e.F == history.Release:
+		return who + " released its lease" + leaseText(e.Lease)
+	case e.Type == history.OK && e.F == history.Read:
+		return fmt.Sprintf("%s read %s%s", who, valueText(e.Value), x.withToken(e))
+	case e.Type == history.OK:
+		return fmt.Sprintf("%s was told that its %s succeeded%s", who, x.verb(e), x.withToken(e))
+	case e.Type == history.Fail && e.Error == history.Stale:
+		text := fmt.Sprintf("%s was told that its %s with %s was stale", who, x.verb(e), x.tokenOf(e))
+		if e.Highest != 0 {
+			text += ": the greatest was " + e.Highest.String()
+		}
+		return text
+	case e.Type == history.Fail:
+		return fmt.Sprintf("%s was told that its %s failed%s", who, x.verb(e), because(e.Error))
+	case e.Type == history.Info:
+		return fmt.Sprintf("%s never learnt the outcome of its %s%s", who, x.verb(e), because(e.Error))
+	}
+	return fmt.Sprintf("%s began %s%s", who, x.verb(e), x.preparedText(e))
+}
+
+func (x *explainer) worldText(i int) string {
+	e := &x.events[i]
+	switch e.F {
+	case history.Deliver:
+		return x.deliverText(i)
+	case history.Pause:
+		if e.Text == "" {
+			return e.Process + " paused" + x.pauseLength(i)
+		}
+		return e.Process + " paused " + e.Text
+	case history.Crash:
+		return spaced(e.Process+" crashed", e.Text)
+	case history.Restart:
+		return spaced(e.Process+" restarted", e.Text)
+	case history.Partition:
+		if e.To == "" {
+			return spaced(e.Process+" was cut off", e.Text)
+		}
+		return spaced(e.Process+" was cut off from "+e.To, e.Text)
+	case history.Heal:
+		if e.To == "" {
+			return spaced(e.Process+" was connected again", e.Text)
+		}
+		return spaced(e.Process+" was connected to "+e.To+" again", e.Text)
+	case history.Clock:
+		return spaced(e.Process+"'s clock stepped", e.Text)
+	}
+	return ""
+}
+
+// deliverText tells of an operation's arrival, and of its delay when other
+// deliveries to the same server overtook it.
+func (x *explainer) deliverText(i int) string {
+	e := &x.events[i]
+	k := slices.IndexFunc(x.ops, func(o operation) bool { return o.arrived == i })
+	if k < 0 {
+		return ""
+	}
+	inv := &x.events[x.ops[k].invoked]
+	text := fmt.Sprintf("%s's %s,%s reached the store", inv.ClientName(), x.verb(inv), x.preparedClause(inv))
+	if e.Copy > 0 {
+		text = "a second copy of " + text
+	}
+	return text
+}
+
+func (x *explainer) preparedClause(inv *history.Event) string {
+	if text := x.preparedText(inv); text != "" {
+		return strings.Replace(text, " with token", " prepared under token", 1) + ","
+	}
+	return ""
+}
+
+// preparedText says which token an operation presents, and under which it was
+// prepared when that is another.
+func (x *explainer) preparedText(inv *history.Event) string {
+	switch {
+	case inv.Token == 0:
+		return ""
+	case inv.Prepared != 0 && inv.Prepared != inv.Token:
+		return fmt.Sprintf(" with token %d, though prepared under token %d", inv.Token, inv.Prepared)
+	}
+	return fmt.Sprintf(" with token %d", inv.Token)
+}
+
+// pauseLength measures a pause by its resume, where time is nanoseconds.
+func (x *explainer) pauseLength(i int) string {
+	if t := x.h.Header.Timing; t == "untimed" || t == "bounded" {
+		return ""
+	}
+	for j := i + 1; j < len(x.events); j++ {
+		if e := &x.events[j]; e.F == history.Resume && e.Process == x.events[i].Process {
+			return " for " + time.Duration(e.Time-x.events[i].Time).String()
+		}
+	}
+	return ""
+}
+
+func beliefText(e *history.Event) string {
+	if e.F == history.Disbelieve {
+		return fmt.Sprintf("%s no longer believed in its lease%s", e.ClientName(), leaseText(e.Lease))
+	}
+	return fmt.Sprintf("%s believed in %s%s", e.ClientName(), tokenText(e.Token), leaseText(e.Lease))
+}
+
+// server names who wrote a note.
+func server(e *history.Event) string {
+	if e.Process == "store" || e.Process == "" {
+		return "the store"
+	}
+	return "the store " + e.Process
+}
+
+// name names an operation by its client and verb: "B's write 20".
+func (x *explainer) name(e *history.Event) string {
+	if i := x.invocation(e.Op); i >= 0 {
+		inv := &x.events[i]
+		return inv.ClientName() + "'s " + x.verb(inv)
+	}
+	return "an operation"
+}
+
+// verb describes an operation by content: "write 20".
+func (x *explainer) verb(e *history.Event) string {
+	if i := x.invocation(e.Op); i >= 0 {
+		e = &x.events[i]
+	}
+	switch e.F {
+	case history.Write, history.Batch:
+		return spaced(e.F.String(), e.Value.String())
+	case history.CAS:
+		return fmt.Sprintf("cas %s to %s", valueText(e.Expect), valueText(e.Value))
+	}
+	return e.F.String()
+}
+
+func (x *explainer) tokenOf(e *history.Event) string {
+	token, _ := x.presented(e)
+	return tokenText(token)
+}
+
+func (x *explainer) withToken(e *history.Event) string {
+	if token, _ := x.presented(e); token != 0 {
+		return " with token " + token.String()
+	}
+	return ""
+}
+
+func (x *explainer) forWhom(e *history.Event) string {
+	if i := x.invocation(e.Op); i >= 0 {
+		return " for " + x.events[i].ClientName()
+	}
+	return ""
+}
+
+// tenureOf returns the told tenure that a note is about.
+func (x *explainer) tenureOf(e *history.Event) *tenure {
+	for i := range x.leases {
+		if t := &x.leases[i]; t.scope == e.ScopeName() && x.concerns(e, t) {
+			return t
+		}
+	}
+	return nil
+}
+
+// leaseOf names the lease of a note: "A's lease", with its token when several
+// of A's leases are told of.
+func (x *explainer) leaseOf(e *history.Event) string {
+	owner, token, count := ownerOf(e), e.Token, 0
+	if t := x.tenureOf(e); t != nil {
+		owner, token = t.owner, t.token
+	}
+	for _, t := range x.leases {
+		if t.owner == owner {
+			count++
+		}
+	}
+	if count > 1 {
+		return fmt.Sprintf("%s's lease of token %d", owner, token)
+	}
+	return owner + "'s lease"
+}
+
+func leaseText(id string) string {
+	if id == "" {
+		return ""
+	}
+	return " (lease " + id + ")"
+}
+
+func valueText(v history.Value) string {
+	if v.Kind == history.Absent {
+		return "nothing"
+	}
+	return v.String()
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// spaced joins what is not empty with a space.
+func spaced(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return a + " " + b
+}

@@ -1,0 +1,185 @@
+package checker
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// Lease stands for the identity of a lease: equal identities are equal, and
+// nothing else follows. The zero Lease is no identity. Up to eight bytes it is
+// the identity itself, beyond that a 64-bit hash of it: a table of identities
+// would grow with the history, and monitors need equality only.
+type Lease uint64
+
+func leaseOf(id string) Lease {
+	if len(id) <= 8 {
+		var l Lease
+		for i := range len(id) {
+			l |= Lease(id[i]) << (8 * i)
+		}
+		return l
+	}
+	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
+	h := uint64(offset)
+	for i := range len(id) {
+		h = (h ^ uint64(id[i])) * prime
+	}
+	h ^= h >> 32
+	h *= 0x9e3779b97f4a7c15
+	return Lease(h | 1)
+}
+
+// sameLease reports whether two events can speak of one lease: an event that
+// names none does not contradict.
+func sameLease(a, b Lease) bool { return a == b || a == 0 || b == 0 }
+
+// table numbers strings densely, in the order of their appearance.
+type table struct {
+	list   []string
+	sorted []int32          // the numbers, by name: the canonical order
+	index  map[string]int32 // only once list outgrows fewNames
+	last   int32
+}
+
+// fewNames is how many names a scan beats a map for.
+const fewNames = 12
+
+func (t *table) id(s string) int32 {
+	if int(t.last) < len(t.list) && t.list[t.last] == s {
+		return t.last
+	}
+	if t.index == nil {
+		for i := range t.list {
+			if t.list[i] == s {
+				t.last = int32(i)
+				return t.last
+			}
+		}
+	} else if i, ok := t.index[s]; ok {
+		t.last = i
+		return i
+	}
+	return t.add(s)
+}
+
+func (t *table) add(s string) int32 {
+	s = strings.Clone(s) // an event may be a slice of a line
+	i := int32(len(t.list))
+	t.list = append(t.list, s)
+	if t.index != nil {
+		t.index[s] = i
+	} else if len(t.list) > fewNames {
+		t.index = make(map[string]int32, 4*fewNames)
+		for j, name := range t.list {
+			t.index[name] = int32(j)
+		}
+	}
+	// A table is sorted only when a key is asked for.
+	t.sorted = t.sorted[:0]
+	t.last = i
+	return i
+}
+
+// order returns the numbers in the order of their names.
+func (t *table) order() []int32 {
+	if len(t.sorted) != len(t.list) {
+		t.sorted = t.sorted[:0]
+		for i := range t.list {
+			t.sorted = append(t.sorted, int32(i))
+		}
+		slices.SortFunc(t.sorted, func(a, b int32) int { return strings.Compare(t.list[a], t.list[b]) })
+	}
+	return t.sorted
+}
+
+func (t *table) clone() table {
+	c := table{list: slices.Clone(t.list), sorted: slices.Clone(t.sorted), last: t.last}
+	if t.index != nil {
+		c.index = make(map[string]int32, 2*len(t.list))
+		for i, name := range t.list {
+			c.index[name] = int32(i)
+		}
+	}
+	return c
+}
+
+// names numbers the scopes, clients and resources of a suite's histories.
+type names struct {
+	scopes, clients, resources table
+	global                     bool // one fence covers every scope: number 0
+	fence                      table
+}
+
+func newNames(global bool) *names {
+	n := &names{global: global}
+	n.fence.id("every scope")
+	return n
+}
+
+// fences is the table that numbers what fences cover.
+func (n *names) fences() *table {
+	if n.global {
+		return &n.fence
+	}
+	return &n.scopes
+}
+
+func (n *names) clone() *names {
+	return &names{n.scopes.clone(), n.clients.clone(), n.resources.clone(), n.global, n.fence.clone()}
+}
+
+// manyNames is when Reset forgets the names: a suite that is reset for ever on
+// histories that never share a name must not grow.
+const manyNames = 4096
+
+func (n *names) reset() {
+	for _, t := range []*table{&n.scopes, &n.clients, &n.resources} {
+		if len(t.list) > manyNames {
+			*t = table{}
+		}
+	}
+}
+
+// at returns the element of s that i numbers, growing s as needed.
+func at[T any](s *[]T, i int32) *T {
+	if int(i) >= len(*s) {
+		grow(s, i)
+	}
+	return &(*s)[i]
+}
+
+func grow[T any](s *[]T, i int32) {
+	n := int(i) + 1
+	old := len(*s)
+	*s = slices.Grow(*s, n-old)[:n]
+	clear((*s)[old:])
+}
+
+func appendText(b []byte, s string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(s)))
+	return append(b, s...)
+}
+
+func appendInt(b []byte, n int64) []byte { return binary.AppendVarint(b, n) }
+
+func appendLease(b []byte, l Lease) []byte { return binary.AppendUvarint(b, uint64(l)) }
+
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+// appendSorted appends a multiset of keys in their own order.
+func appendSorted(b []byte, keys [][]byte) []byte {
+	slices.SortFunc(keys, bytes.Compare)
+	b = binary.AppendUvarint(b, uint64(len(keys)))
+	for _, k := range keys {
+		b = binary.AppendUvarint(b, uint64(len(k)))
+		b = append(b, k...)
+	}
+	return b
+}

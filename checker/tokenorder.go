@@ -1,0 +1,253 @@
+package checker
+
+import (
+	"slices"
+
+	"staleproof/model/history"
+)
+
+var tokenOrder = Property{
+	Name: "token-order",
+	Guarantee: "Tokens strictly increase per scope from one acquisition to the next, in the coordinator's own order, " +
+		"and are never reused: also after recovery, failover, restore.",
+	Doc: "Watches grant notes; a re-entry repeats its own grant and is no acquisition. Without notes: an acquisition that " +
+		"began after another one ended has the greater token, and overlapping ones never share a token.",
+	Timed: true, Untimed: true, Bounded: true,
+	Unaided: "over acquisitions that do not overlap",
+	watch: func(v View) []interest {
+		if v.Coordinator {
+			return notes(history.Grant)
+		}
+		return append(events(history.Invoke, history.Acquire), ends(history.Acquire)...)
+	},
+	monitor: func(e *env) Monitor {
+		if e.config.View.Coordinator {
+			return &tokenOrderMonitor{base: e.base("token-order")}
+		}
+		return &tokenOrderUnaided{base: e.base("token-order")}
+	},
+}
+
+// granted is a grant: of a scope the latest, of a fence the greatest.
+type granted struct {
+	token history.Token
+	lease Lease
+	owner int32
+	at    int64
+}
+
+// again reports whether the event grants g's own lease once more. Without
+// identities an equal token for the same owner counts as that.
+func (g *granted) again(in *Input) bool {
+	if g.token == 0 || g.token != in.Token {
+		return false
+	}
+	if g.lease != 0 && in.Lease != 0 {
+		return g.lease == in.Lease
+	}
+	return g.owner == in.Client
+}
+
+func (g *granted) set(in *Input) {
+	*g = granted{token: in.Token, lease: in.Lease, owner: in.Client, at: in.Index}
+}
+
+// tokenOrderMonitor keeps the greatest token per fence, and the latest grant
+// per scope, which a re-entry may repeat even under a global fence.
+type tokenOrderMonitor struct {
+	base
+	greatest []granted // by fence
+	latest   []granted // by scope
+}
+
+func (m *tokenOrderMonitor) Observe(in *Input) bool {
+	if m.broken != nil {
+		return false
+	}
+	latest := at(&m.latest, in.Scope)
+	if latest.again(in) {
+		return false
+	}
+	g := at(&m.greatest, in.Fence)
+	if in.Token > g.token {
+		g.set(in)
+		latest.set(in)
+		return false
+	}
+	return m.tooLow(in, g)
+}
+
+// tooLow reports a grant whose token does not exceed g's.
+func (b *base) tooLow(in *Input, g *granted) bool {
+	switch {
+	case g.token == 0:
+		return b.violate([]int64{in.Index}, "token %d granted at #%d, tokens begin at 1 (%s)", in.Token, in.Index, in.ScopeName())
+	case g.token == in.Token:
+		return b.violate([]int64{g.at, in.Index}, "token %d granted at #%d was granted before at #%d (%s)",
+			in.Token, in.Index, g.at, in.ScopeName())
+	}
+	return b.violate([]int64{g.at, in.Index}, "token %d granted at #%d after token %d at #%d (%s)",
+		in.Token, in.Index, g.token, g.at, in.ScopeName())
+}
+
+func (m *tokenOrderMonitor) AppendKey(b []byte) []byte {
+	if m.broken != nil {
+		return append(b, ended)
+	}
+	fences := m.names.fences()
+	for _, i := range fences.order() {
+		if int(i) < len(m.greatest) && m.greatest[i].token != 0 {
+			b = appendText(b, fences.list[i])
+			b = appendInt(b, int64(m.greatest[i].token))
+		}
+	}
+	return m.names.appendGrants(append(b, 0), m.latest)
+}
+
+// appendGrants appends grants by scope.
+func (n *names) appendGrants(b []byte, grants []granted) []byte {
+	for _, i := range n.scopes.order() {
+		if int(i) >= len(grants) || grants[i].token == 0 {
+			continue
+		}
+		g := &grants[i]
+		b = appendText(b, n.scopes.list[i])
+		b = appendInt(b, int64(g.token))
+		b = appendLease(b, g.lease)
+		b = appendText(b, n.clients.list[g.owner])
+	}
+	return b
+}
+
+func (m *tokenOrderMonitor) Clone() Monitor {
+	c := *m
+	c.greatest, c.latest = slices.Clone(m.greatest), slices.Clone(m.latest)
+	return &c
+}
+
+func (m *tokenOrderMonitor) Reset() {
+	m.broken = nil
+	clear(m.greatest)
+	clear(m.latest)
+}
+
+// tokenOrderUnaided judges the acquisitions that clients completed.
+type tokenOrderUnaided struct {
+	base
+	greatest []granted // by fence: of the completed acquisitions
+	open     []acquisition
+	recent   []completed // those that some open acquisition overlaps
+}
+
+// acquisition is one that has not ended: its token must exceed what was
+// completed when it began.
+type acquisition struct {
+	op     int64
+	fence  int32
+	client int32
+	floor  granted
+}
+
+type completed struct {
+	granted
+	fence int32
+}
+
+func (m *tokenOrderUnaided) Observe(in *Input) bool {
+	if m.broken != nil {
+		return false
+	}
+	if in.Type == history.Invoke {
+		m.open = append(m.open, acquisition{in.Op, in.Fence, in.Client, *at(&m.greatest, in.Fence)})
+		return false
+	}
+	i := slices.IndexFunc(m.open, func(a acquisition) bool { return a.op == in.Op })
+	if i < 0 {
+		return false // its invoke is not in the history: nothing is known of its beginning
+	}
+	floor := m.open[i].floor
+	m.open = slices.Delete(m.open, i, i+1)
+	broke := in.Type == history.OK && m.completes(in, &floor)
+	if len(m.open) == 0 {
+		m.recent = m.recent[:0]
+	}
+	return broke
+}
+
+func (m *tokenOrderUnaided) completes(in *Input, floor *granted) bool {
+	if in.Token == 0 {
+		return false // the history does not record the token
+	}
+	if floor.again(in) {
+		return false
+	}
+	if in.Token <= floor.token {
+		return m.tooLow(in, floor)
+	}
+	for i := range m.recent {
+		c := &m.recent[i]
+		if c.fence == in.Fence && c.token == in.Token && !c.again(in) {
+			return m.tooLow(in, &c.granted)
+		}
+	}
+	if g := at(&m.greatest, in.Fence); in.Token > g.token {
+		g.set(in)
+	}
+	var c completed
+	c.set(in)
+	c.fence = in.Fence
+	if len(m.recent) == manyRecent {
+		m.recent = slices.Delete(m.recent, 0, manyRecent/2)
+	}
+	m.recent = append(m.recent, c)
+	return false
+}
+
+// manyRecent bounds what is kept for an acquisition that never ends.
+const manyRecent = 256
+
+func (m *tokenOrderUnaided) AppendKey(b []byte) []byte {
+	if m.broken != nil {
+		return append(b, ended)
+	}
+	fences := m.names.fences()
+	for _, i := range fences.order() {
+		if int(i) < len(m.greatest) && m.greatest[i].token != 0 {
+			b = appendText(b, fences.list[i])
+			b = m.appendGrant(b, &m.greatest[i])
+		}
+	}
+	open := make([][]byte, len(m.open))
+	for i, a := range m.open {
+		k := appendText(nil, m.names.clients.list[a.client])
+		k = appendText(k, fences.list[a.fence])
+		open[i] = m.appendGrant(k, &a.floor)
+	}
+	b = appendSorted(b, open)
+	recent := make([][]byte, len(m.recent))
+	for i, c := range m.recent {
+		recent[i] = m.appendGrant(appendText(nil, fences.list[c.fence]), &c.granted)
+	}
+	return appendSorted(b, recent)
+}
+
+func (m *tokenOrderUnaided) appendGrant(b []byte, g *granted) []byte {
+	b = appendInt(b, int64(g.token))
+	if g.token == 0 {
+		return b
+	}
+	b = appendLease(b, g.lease)
+	return appendText(b, m.names.clients.list[g.owner])
+}
+
+func (m *tokenOrderUnaided) Clone() Monitor {
+	c := *m
+	c.greatest, c.open, c.recent = slices.Clone(m.greatest), slices.Clone(m.open), slices.Clone(m.recent)
+	return &c
+}
+
+func (m *tokenOrderUnaided) Reset() {
+	m.broken = nil
+	clear(m.greatest)
+	m.open, m.recent = m.open[:0], m.recent[:0]
+}
