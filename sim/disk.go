@@ -8,20 +8,23 @@ package sim
 // A missing key reads as (nil, false). Values are plain comparable values, as
 // message bodies are.
 type Disk struct {
+	log     []any
 	synced  []record
 	pending []record
 }
 
+// record is one write: to the log, or to a key.
 type record struct {
+	log   bool
+	gone  bool
 	key   string
 	value any
-	gone  bool
 }
 
 // Get returns the latest value put under key, synced or not.
 func (d *Disk) Get(key string) (any, bool) {
 	for i := len(d.pending) - 1; i >= 0; i-- {
-		if r := &d.pending[i]; r.key == key {
+		if r := &d.pending[i]; r.key == key && !r.log {
 			return r.value, !r.gone
 		}
 	}
@@ -33,6 +36,20 @@ func (d *Disk) Get(key string) (any, bool) {
 	return nil, false
 }
 
+// Log calls yield for each value appended, synced or not, from the oldest on.
+func (d *Disk) Log(yield func(value any) bool) {
+	for _, v := range d.log {
+		if !yield(v) {
+			return
+		}
+	}
+	for i := range d.pending {
+		if r := &d.pending[i]; r.log && !yield(r.value) {
+			return
+		}
+	}
+}
+
 // Keys calls yield for each key, in the order in which the keys were first
 // synced, then first put.
 func (d *Disk) Keys(yield func(key string) bool) {
@@ -42,7 +59,7 @@ func (d *Disk) Keys(yield func(key string) bool) {
 		}
 	}
 	for i, r := range d.pending {
-		if _, ok := d.Get(r.key); ok && d.fresh(i) && !yield(r.key) {
+		if _, ok := d.Get(r.key); ok && !r.log && d.fresh(i) && !yield(r.key) {
 			return
 		}
 	}
@@ -56,7 +73,7 @@ func (d *Disk) fresh(i int) bool {
 		}
 	}
 	for j := range i {
-		if d.pending[j].key == d.pending[i].key {
+		if d.pending[j].key == d.pending[i].key && !d.pending[j].log {
 			return false
 		}
 	}
@@ -74,6 +91,10 @@ func (d *Disk) sync(n int) {
 }
 
 func (d *Disk) apply(r record) {
+	if r.log {
+		d.log = append(d.log, r.value)
+		return
+	}
 	for i := range d.synced {
 		if d.synced[i].key != r.key {
 			continue
@@ -98,6 +119,8 @@ func (d *Disk) crash(survive int) {
 }
 
 func (d *Disk) reset() {
+	clear(d.log)
+	d.log = d.log[:0]
 	clear(d.synced)
 	clear(d.pending)
 	d.synced, d.pending = d.synced[:0], d.pending[:0]

@@ -284,6 +284,16 @@ func (p *Proc) After(d time.Duration, body any) {
 	w.schedule(entry{at: n.clock.when(w.now, w.flights[f].deadline), kind: atTimer, proc: n.id, ref: f})
 }
 
+// Serial returns a number that no other call in the run gets, from 1. It names
+// things, such as operations; nothing may be decided by it.
+func (p *Proc) Serial() int64 {
+	if p.killed {
+		return 0
+	}
+	p.w.serials++
+	return p.w.serials
+}
+
 // Observe reports o to the world's [Observer], stamped with its place, the true
 // time and the process's name.
 func (p *Proc) Observe(o Observation) {
@@ -325,7 +335,17 @@ func (p *Proc) Remove(key string) {
 	p.n.disk.put(record{key: key, gone: true})
 }
 
-// Sync makes everything put so far durable. The process may crash just before.
+// Append adds a plain comparable value to the end of the disk's log, with the
+// same durability as Put.
+func (p *Proc) Append(value any) {
+	if p.killed {
+		return
+	}
+	p.w.checkBody(value)
+	p.n.disk.put(record{log: true, value: value})
+}
+
+// Sync makes everything put so far durable so far durable. The process may crash just before.
 func (p *Proc) Sync() {
 	p.Yield("sync")
 	p.n.disk.sync(len(p.n.disk.pending))

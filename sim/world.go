@@ -96,6 +96,7 @@ type World struct {
 	events    int64
 	maxEvents int64
 	messages  int64
+	serials   int64
 	sites     SiteSet // those at which something else than 0 may come
 	budget    [siteCount]int32
 	decisions Schedule
@@ -160,7 +161,7 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 	if w.maxEvents <= 0 {
 		w.maxEvents = defaultMaxEvents
 	}
-	w.now, w.digest, w.index, w.events, w.messages, w.seq = 0, 0, 0, 0, 0, 0
+	w.now, w.digest, w.index, w.events, w.messages, w.serials, w.seq = 0, 0, 0, 0, 0, 0, 0
 	w.decisions = w.decisions[:0]
 	w.queue = w.queue[:0]
 	clear(w.flights)
@@ -263,6 +264,16 @@ func (w *World) Name(id ID) string { return w.processes[id].name }
 
 // Now returns the true time, in nanoseconds from the start of the run.
 func (w *World) Now() int64 { return w.now }
+
+// TrueTime returns the true time at which the monotonic clock of a process will
+// read clock, as it runs now; a time already past is the present.
+func (w *World) TrueTime(id ID, clock time.Duration) int64 {
+	n := w.processes[id]
+	if n.clock.stopped {
+		return n.thaw
+	}
+	return n.clock.when(w.now, int64(clock))
+}
 
 // Run runs the world to its end.
 func (w *World) Run() Result {
