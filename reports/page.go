@@ -4,17 +4,253 @@ import (
 	"embed"
 	"html/template"
 	"io"
+	"strconv"
+	"strings"
 )
 
 //go:embed templates
 var files embed.FS
 
-var templates = template.Must(template.New("").ParseFS(files, "templates/*.html"))
+// templates are the pages. html/template escapes every value for the place
+// where it stands: text, attribute, URL, inside the drawing as well.
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"css":       css,
+	"thousands": thousands,
+	"plural":    func(n int64, noun string) string { return plural(int(n), noun) },
+	"int64":     func(n int) int64 { return int64(n) },
+	"add":       func(a, b int) int { return a + b },
+	"sub":       func(a, b int) int { return a - b },
+	"half":      func(a int) int { return a / 2 },
+}).ParseFS(files, "templates/*.html"))
 
-func renderSuite(w io.Writer, doc *Document, names [][]string) error {
-	return templates.ExecuteTemplate(w, "suite", map[string]any{"Doc": doc, "Names": names})
+// css returns the style sheet, which is part of the program.
+func css() (template.CSS, error) {
+	b, err := files.ReadFile("templates/page.css")
+	return template.CSS(b), err
+}
+
+// findingPage is what the template of a finding shows.
+type findingPage struct {
+	Doc     *Document
+	Run     *Run
+	Finding *Finding
+	Control bool
+	Good    bool
+	Chain   []chainItem
+	Figure  *figure
+	Table   table
+	Facts   []KeyValue
+}
+
+type chainItem struct {
+	Link
+	When      string
+	Href      string // empty when the event is not in the table
+	Violation bool
+}
+
+// maxRows bounds the table of events, so that a page opens at once.
+const maxRows = 1000
+
+type table struct {
+	Heading string // of the column of times; empty when there are none
+	Rows    []row
+	Total   int
+	From    int64 // index of the first event of the run of rows round the violation
+	To      int64
+	Whole   bool
+}
+
+type row struct {
+	Index     int64
+	Time      string
+	Process   string
+	What      string
+	Token     string
+	Highest   string
+	Steps     string
+	Violation bool
+	Skipped   string // events left out before this one
 }
 
 func renderFinding(w io.Writer, doc *Document, run, finding int) error {
-	return templates.ExecuteTemplate(w, "finding", map[string]any{"Run": &doc.Runs[run], "Finding": &doc.Runs[run].Findings[finding]})
+	r := &doc.Runs[run]
+	f := &r.Findings[finding]
+	v := newView(f)
+	p := findingPage{Doc: doc, Run: r, Finding: f, Control: r.control(), Good: r.passed(), Figure: v.layout(), Table: v.table(), Facts: facts(r)}
+	for _, l := range f.Chain {
+		item := chainItem{Link: l, When: v.clock.instant(l.Time)}
+		if pos, ok := v.at[l.Index]; ok {
+			item.Href = v.href(pos)
+			item.Violation = pos == v.violation
+		}
+		p.Chain = append(p.Chain, item)
+	}
+	return templates.ExecuteTemplate(w, "finding", p)
+}
+
+// table lists the events: all of them, or those cited and the nearest to the
+// violation.
+func (v *view) table() table {
+	from, to := v.window(maxRows)
+	t := table{Heading: v.clock.heading(), Total: len(v.h.Events), Whole: to-from == len(v.h.Events)}
+	if to > from {
+		t.From, t.To = v.h.Events[from].Index, v.h.Events[to-1].Index
+	}
+	var shown []int
+	for _, pos := range sortedKeys(v.cited) {
+		if pos < from {
+			shown = append(shown, pos)
+		}
+	}
+	for pos := from; pos < to; pos++ {
+		shown = append(shown, pos)
+	}
+	for _, pos := range sortedKeys(v.cited) {
+		if pos >= to {
+			shown = append(shown, pos)
+		}
+	}
+	prev := -1
+	for _, pos := range shown {
+		t.Rows = append(t.Rows, v.row(pos, pos-prev-1))
+		prev = pos
+	}
+	return t
+}
+
+func (v *view) row(pos, skipped int) row {
+	e := &v.h.Events[pos]
+	r := row{Index: e.Index, Time: v.clock.column(e.Time), Process: e.Process, What: v.describe(e), Violation: pos == v.violation}
+	if e.Token != 0 {
+		r.Token = e.Token.String()
+	}
+	if e.Highest != 0 {
+		r.Highest = e.Highest.String()
+	}
+	var steps []string
+	for _, n := range v.links[pos] {
+		steps = append(steps, strconv.Itoa(n))
+	}
+	r.Steps = strings.Join(steps, ", ")
+	if skipped > 0 {
+		r.Skipped = plural(skipped, "event")
+	}
+	return r
+}
+
+// facts are the parameters of a run and how much was searched.
+func facts(r *Run) []KeyValue {
+	out := []KeyValue{{"scenario", r.Scenario}, {"defect", r.defect()}, {"schedules", thousands(r.Schedules)}}
+	if r.Status == Violated {
+		out = append(out, KeyValue{"first broken by schedule", thousands(r.First)})
+	}
+	if r.Events > 0 {
+		out = append(out, KeyValue{"events", thousands(r.Events)})
+	}
+	return append(out, r.Params...)
+}
+
+// suitePage is what the template of the index shows.
+type suitePage struct {
+	Doc       *Document
+	Title     string
+	Verdict   Status // of the suite: violated means not as expected
+	Words     string
+	Schedules int64
+	Wrong     []suiteRun // not as expected, or inconclusive
+	Runs      []suiteRun // all, the wrong ones first
+	Controls  int
+	Defects   int
+}
+
+type suiteRun struct {
+	*Run
+	Control bool
+	Good    bool
+	Word    string // the verdict in a word
+	Items   []suiteFinding
+	Missed  []string // properties that had to break and did not
+	Dangers []Count
+}
+
+type suiteFinding struct {
+	*Finding
+	Page string
+}
+
+func renderSuite(w io.Writer, doc *Document, names [][]string) error {
+	p := suitePage{Doc: doc, Title: doc.Title, Verdict: Satisfied}
+	if p.Title == "" {
+		p.Title = "Staleproof"
+	}
+	var wrong, open, caught, held []suiteRun
+	for i := range doc.Runs {
+		r := newSuiteRun(&doc.Runs[i], names[i])
+		p.Schedules += r.Schedules
+		if r.Control {
+			p.Controls++
+		} else {
+			p.Defects++
+		}
+		switch {
+		case r.Status == Inconclusive:
+			open = append(open, r)
+		case !r.Good:
+			wrong = append(wrong, r)
+		case r.Status == Violated:
+			caught = append(caught, r)
+		default:
+			held = append(held, r)
+		}
+	}
+	p.Wrong = append(append(p.Wrong, wrong...), open...)
+	p.Runs = append(append(append(p.Runs, p.Wrong...), caught...), held...)
+	p.Verdict, p.Words = verdict(len(doc.Runs), len(wrong), len(open))
+	return templates.ExecuteTemplate(w, "suite", p)
+}
+
+func newSuiteRun(r *Run, names []string) suiteRun {
+	s := suiteRun{Run: r, Control: r.control(), Good: r.passed(), Dangers: r.Sometimes}
+	for i := range r.Findings {
+		s.Items = append(s.Items, suiteFinding{&r.Findings[i], names[i]})
+	}
+	for _, b := range r.Breaks {
+		if !has(r.Broken, b) {
+			s.Missed = append(s.Missed, b)
+		}
+	}
+	switch {
+	case r.Status == Inconclusive:
+		s.Word = "inconclusive"
+	case r.Status == Violated && s.Good && !s.Control:
+		s.Word = "caught"
+	case r.Status == Violated:
+		s.Word = "violated"
+	case !s.Good:
+		s.Word = "survived"
+	default:
+		s.Word = "holds"
+	}
+	return s
+}
+
+// verdict says in a sentence what the suite as a whole came to.
+func verdict(runs, wrong, open int) (Status, string) {
+	of := " of " + plural(runs, "run")
+	switch {
+	case runs == 0:
+		return Inconclusive, "Nothing was run"
+	case wrong == 1:
+		return Violated, "1" + of + " is not as expected"
+	case wrong > 1:
+		return Violated, strconv.Itoa(wrong) + of + " are not as expected"
+	case open == 1:
+		return Inconclusive, "1" + of + " is inconclusive"
+	case open > 1:
+		return Inconclusive, strconv.Itoa(open) + of + " are inconclusive"
+	case runs == 1:
+		return Satisfied, "The run is as expected"
+	}
+	return Satisfied, "All " + plural(runs, "run") + " are as expected"
 }

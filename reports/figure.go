@@ -1,0 +1,826 @@
+package reports
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"staleproof/model/history"
+)
+
+// figure is the drawing of a finding, laid out in whole pixels for the template
+// to write. Columns follow the order of events, not the time between them: a
+// dozen events share a few milliseconds and then a lease passes. Where time
+// jumps or events are left out, a gap says how much.
+type figure struct {
+	Gutter, Width, Height int
+	LanesTop, LanesBottom int
+
+	Lanes    []laneBox
+	Panels   []panel
+	Gaps     []gapBox
+	Columns  []columnTint
+	Bands    []band
+	Shades   []shade
+	Ops      []opBar
+	Arrows   []arrow
+	Marks    []mark
+	Rules    []rule
+	Indexes  []label
+	Times    []label
+	TimesTop int
+	Badges   []badge
+	Legend   []legendItem
+
+	Axis    string // what the time axis counts
+	Drawn   int
+	Total   int
+	Derived bool // beliefs were read off the operations
+	Scopes  []string
+	Others  bool // events of other scopes are drawn too, without bands
+}
+
+type laneBox struct {
+	Y, H, Mid  int
+	Name, Full string
+	Role       string
+	Alternate  bool
+	rows       map[string]int // band row of each scope
+	labelled   int            // x up to which the row of labels is taken
+	noted      int            // x up to which the row below the marks is taken
+}
+
+type label struct {
+	X, Y   int
+	Text   string
+	Title  string
+	Class  string
+	Anchor string // start, middle or end
+}
+
+type gapBox struct {
+	X, W    int
+	Elided  string
+	Elapsed string
+	Title   string
+}
+
+type columnTint struct {
+	X, W  int
+	Class string
+}
+
+type band struct {
+	X, Y, W, H  int
+	Class       string // knew, believed, tail
+	OpenL       bool   // began before the drawing
+	OpenR       bool   // goes on after it
+	Label       string
+	LabelX, LbY int
+	Title       string
+}
+
+type shade struct {
+	X, Y, W, H int
+	Class      string // paused or down
+	Label      label
+	Title      string
+}
+
+type opBar struct {
+	X1, X2, Y int
+	End       string // ok, fail, info or open
+	Label     *label
+	Title     string
+}
+
+type arrow struct {
+	X1, Y1, X2, Y2 int
+	Class          string // message, late, lost or flying
+	Label          *label
+	Title          string
+}
+
+type mark struct {
+	X, Y      int
+	Symbol    string
+	Violation bool
+	Note      *label
+	Title     string
+	Href      string
+}
+
+type rule struct {
+	X     int
+	Class string
+	Title string
+}
+
+type badge struct {
+	X, W, Y, Bottom int
+	Text            string
+	Violation       bool
+}
+
+type panel struct {
+	Y, H    int
+	Scope   string
+	Full    string
+	Levels  []label
+	Lines   []int
+	Path    string
+	Memory  string // what the store itself said, where that is less
+	Points  []point
+	Derived bool
+}
+
+type point struct {
+	X, Y, LineY int
+	Symbol      string
+	Below       bool
+	Violation   bool
+	Note        *label
+	Title       string
+}
+
+type legendItem struct{ Symbol, Text string }
+
+const (
+	wide, narrow = 30, 15 // columns of an event and of a message
+	charW        = 6      // of the small type, rounded up
+	badgesTop    = 4
+	indexesTop   = 38
+	lanesTop     = 48
+	bandH        = 22
+	edge         = 22 // free space at both ends
+)
+
+// layout draws v. It returns nil when there is nothing to draw.
+func (v *view) layout() *figure {
+	chosen := v.choose()
+	if len(chosen) == 0 {
+		return nil
+	}
+	d := &drawing{view: v, chosen: chosen, column: map[int]int{}, known: v.known(), believed: v.believed()}
+	d.fig.Drawn, d.fig.Total, d.fig.Scopes = len(chosen), len(v.h.Events), v.scopes
+	d.columns()
+	d.laneBoxes()
+	d.shades()
+	d.bands()
+	d.operations()
+	d.arrows()
+	d.marks()
+	d.header()
+	d.panels()
+	d.times()
+	d.tints()
+	d.legend()
+	return &d.fig
+}
+
+type drawing struct {
+	*view
+	fig             figure
+	chosen          []int
+	column          map[int]int // place in cols of a position
+	cols            []column
+	gaps            []gap
+	known, believed []*hold
+}
+
+type column struct{ pos, left, mid, right int }
+
+// gap is the space before the column at place before; len(cols) is after the last.
+type gap struct {
+	before, left, right int
+	elided              int
+	jump                bool
+}
+
+// columns places the chosen events from left to right.
+func (d *drawing) columns() {
+	x := edge
+	first, last := d.h.Events[d.chosen[0]].Time, d.h.Events[d.chosen[len(d.chosen)-1]].Time
+	prev := -1
+	for i, pos := range d.chosen {
+		g := gap{before: i, left: x, elided: pos - prev - 1}
+		if d.clock.unit == "ns" || d.clock.unit == "tick" {
+			if i > 0 {
+				passed := d.h.Events[pos].Time - d.h.Events[prev].Time
+				g.jump = passed > 1 && passed >= (last-first)/8
+			}
+		}
+		x = d.gap(g, x)
+		w := wide
+		if d.cost(pos) == 1 {
+			w = narrow
+		}
+		d.column[pos] = i
+		d.cols = append(d.cols, column{pos: pos, left: x, mid: x + w/2, right: x + w})
+		x += w
+		prev = pos
+	}
+	x = d.gap(gap{before: len(d.cols), left: x, elided: len(d.h.Events) - prev - 1}, x)
+	d.fig.Width = x + edge
+}
+
+// gap makes room for g, if it needs any, and returns where it ends.
+func (d *drawing) gap(g gap, x int) int {
+	if g.elided == 0 && !g.jump {
+		return x
+	}
+	box := gapBox{X: x, W: 30}
+	if g.elided > 0 {
+		box.Elided = "+" + strconv.Itoa(g.elided)
+		box.Title = plural(g.elided, "event") + " not drawn"
+	}
+	if g.before > 0 && g.before < len(d.chosen) {
+		passed := d.h.Events[d.chosen[g.before]].Time - d.h.Events[d.chosen[g.before-1]].Time
+		if g.jump {
+			box.Elapsed = d.clock.elapsed(passed)
+			box.W = max(44, 14+len(box.Elapsed)*7+7)
+		}
+		if passed > 0 && d.clock.unit != "" {
+			box.Title = prefixed(strings.TrimPrefix(box.Title+"; ", "; "), d.clock.elapsed(passed)+" pass")
+		}
+	}
+	g.right = x + box.W
+	d.gaps = append(d.gaps, g)
+	d.fig.Gaps = append(d.fig.Gaps, box)
+	return g.right
+}
+
+// x returns where the event at pos is, or would be.
+func (d *drawing) x(pos int) int {
+	if i, ok := d.column[pos]; ok {
+		return d.cols[i].mid
+	}
+	for i, c := range d.cols {
+		if c.pos > pos {
+			return d.between(i, func(from, to int) (int64, int64) {
+				return int64(pos - from), int64(to - from)
+			})
+		}
+	}
+	return d.between(len(d.cols), nil)
+}
+
+// xTime returns where time t falls: in the gap that it falls into, or between
+// two columns.
+func (d *drawing) xTime(t int64) int {
+	for i, c := range d.cols {
+		if d.h.Events[c.pos].Time <= t {
+			continue
+		}
+		return d.between(i, func(from, to int) (int64, int64) {
+			if from < 0 {
+				return 0, 1
+			}
+			start := d.h.Events[from].Time
+			return t - start, d.h.Events[to].Time - start
+		})
+	}
+	return d.between(len(d.cols), nil)
+}
+
+// between returns a place in the space before column i, in proportion to what
+// part of it share tells.
+func (d *drawing) between(i int, share func(from, to int) (part, whole int64)) int {
+	left, right := 0, d.fig.Width
+	from, to := -1, len(d.h.Events)
+	if i > 0 {
+		left, from = d.cols[i-1].right, d.cols[i-1].pos
+	}
+	if i < len(d.cols) {
+		right, to = d.cols[i].left, d.cols[i].pos
+	}
+	if i == 0 || i == len(d.cols) || share == nil {
+		return (left + right) / 2
+	}
+	part, whole := share(from, to)
+	if whole <= 0 || part < 0 || part > whole || left >= right {
+		return (left + right) / 2
+	}
+	// Halved together until the product fits, whatever the history claims.
+	for whole > 1<<40 {
+		part, whole = part/2, whole/2
+	}
+	return left + int(part*int64(right-left)/whole)
+}
+
+// laneBoxes stacks the lanes, each with a row for every scope that it held.
+func (d *drawing) laneBoxes() {
+	rows := make([]map[string]int, len(d.lanes))
+	for _, holds := range [][]*hold{d.known, d.believed} {
+		for _, h := range holds {
+			i := d.lane(h.client)
+			if i < 0 || !has(d.scopes, h.scope) {
+				continue
+			}
+			if rows[i] == nil {
+				rows[i] = map[string]int{}
+			}
+			if _, ok := rows[i][h.scope]; !ok {
+				rows[i][h.scope] = len(rows[i])
+			}
+		}
+	}
+	y := lanesTop
+	longest := 0
+	for i, l := range d.lanes {
+		box := laneBox{Y: y, Name: clip(l.name, 18), Full: l.name, Role: l.role, Alternate: i%2 == 1, rows: rows[i]}
+		box.Mid = y + 32
+		box.H = 58
+		if l.role == roleClient {
+			box.H = 50 + max(1, len(rows[i]))*(bandH+4)
+		}
+		y += box.H
+		longest = max(longest, len([]rune(box.Name)), len(box.Role))
+		d.fig.Lanes = append(d.fig.Lanes, box)
+	}
+	d.fig.Gutter = min(150, max(104, 24+longest*8))
+	d.fig.LanesTop, d.fig.LanesBottom = lanesTop, y
+	d.fig.Height = y
+}
+
+// shades draws pauses and the time between a crash and a restart.
+func (d *drawing) shades() {
+	pairs := d.pairs()
+	for pos := range d.h.Events {
+		e := &d.h.Events[pos]
+		i := d.lane(e.Process)
+		if i < 0 || e.F != history.Pause && e.F != history.Crash {
+			continue
+		}
+		box := &d.fig.Lanes[i]
+		s := shade{X: d.x(pos), Y: box.Y, H: box.H, Class: "paused", Title: e.Process + " " + d.describe(e)}
+		text := "paused" + prefixed(" ", e.Text)
+		if e.F == history.Crash {
+			s.Class, text = "down", "down"
+		}
+		end := d.fig.Width
+		if to, ok := pairs[pos]; ok {
+			end = d.x(to)
+		}
+		if s.W = end - s.X; s.W < 4 || !d.touches(pos, pairs[pos]) {
+			continue
+		}
+		if width := len([]rune(text)) * charW; width < s.W-8 {
+			s.Label = label{X: s.X + s.W/2, Y: box.Mid + 4, Text: text, Anchor: "middle"}
+		}
+		d.fig.Shades = append(d.fig.Shades, s)
+	}
+}
+
+// touches says whether what lasts from one position to another has a drawn
+// event at an end or within; to is 0 for what never ends.
+func (d *drawing) touches(from, to int) bool {
+	for _, c := range d.cols {
+		if c.pos >= from && (to == 0 || c.pos <= to) {
+			return true
+		}
+	}
+	return false
+}
+
+// bands draws what the coordinator knew, filled, and what holders believed,
+// outlined. Where they do not cover each other, somebody was wrong.
+func (d *drawing) bands() {
+	labelled := map[hold]bool{}
+	same := func(h *hold) hold { return hold{client: h.client, scope: h.scope, token: h.token} }
+	for _, h := range d.known {
+		if b, ok := d.band(h, "knew", 3); ok {
+			labelled[same(h)] = true
+			d.labelInside(&b, h)
+			b.Title = "the coordinator knew: " + h.client + " holds " + h.scope + d.term(h)
+			d.fig.Bands = append(d.fig.Bands, b)
+		}
+	}
+	for _, h := range d.believed {
+		d.fig.Derived = d.fig.Derived || h.derived
+		b, ok := d.band(h, "believed", 0)
+		if !ok {
+			continue
+		}
+		b.Title = h.client + " believed: it holds " + h.scope + d.term(h)
+		if labelled[same(h)] {
+			b.Label = ""
+		}
+		d.fig.Bands = append(d.fig.Bands, b)
+		d.tail(h, b)
+	}
+}
+
+// labelInside moves the label of what the coordinator knew clear of the edge of
+// the outline, which begins a little later, where both have room for it.
+func (d *drawing) labelInside(b *band, known *hold) {
+	for _, h := range d.believed {
+		if h.client != known.client || h.scope != known.scope || h.token != known.token {
+			continue
+		}
+		shift := d.x(h.from) - b.X
+		if text := d.bandLabel(known, b.W-shift); shift > 0 && text != "" {
+			b.Label, b.LabelX = text, b.X+shift+8
+		}
+		return
+	}
+}
+
+func (d *drawing) band(h *hold, class string, inset int) (band, bool) {
+	i := d.lane(h.client)
+	if i < 0 || !has(d.scopes, h.scope) {
+		return band{}, false
+	}
+	box := &d.fig.Lanes[i]
+	b := band{X: d.x(h.from), Class: class, H: bandH - 2*inset}
+	b.Y = box.Y + 48 + box.rows[h.scope]*(bandH+4) + inset
+	b.OpenL = h.from < d.cols[0].pos
+	end := d.fig.Width
+	b.OpenR = true
+	if h.to >= 0 && h.to <= d.cols[len(d.cols)-1].pos {
+		end, b.OpenR = d.x(h.to), false
+	}
+	if h.until != 0 && h.until < d.h.Events[d.cols[len(d.cols)-1].pos].Time {
+		if x := d.xTime(h.until); x < end {
+			end, b.OpenR = x, false
+		}
+	}
+	if b.OpenL {
+		b.X = 0
+	}
+	if b.W = end - b.X; b.W < 2 {
+		return band{}, false
+	}
+	b.Label, b.LabelX, b.LbY = d.bandLabel(h, b.W), max(b.X, 0)+8, b.Y+b.H/2+4
+	return b, true
+}
+
+// bandLabel is the longest of its names that fits.
+func (d *drawing) bandLabel(h *hold, width int) string {
+	tok := h.token.String()
+	names := []string{"token " + tok, tok}
+	if h.generation != 0 {
+		names = append([]string{"generation " + strconv.FormatInt(h.generation, 10) + " · token " + tok,
+			"gen " + strconv.FormatInt(h.generation, 10) + " · token " + tok}, names...)
+	}
+	if len(d.scopes) > 1 {
+		names = append([]string{h.scope + " · token " + tok}, names...)
+	}
+	for _, n := range names {
+		if len([]rune(n))*charW+14 <= width {
+			return n
+		}
+	}
+	return ""
+}
+
+func (d *drawing) term(h *hold) string {
+	s := token(", token ", h.token)
+	if h.generation != 0 {
+		s = ", generation " + strconv.FormatInt(h.generation, 10) + s
+	}
+	return s + d.view.until(", until ", h.until)
+}
+
+// tail draws, after the end of a belief, how long its holder went on to act
+// under the token all the same.
+func (d *drawing) tail(h *hold, b band) {
+	if h.acted < 0 || b.OpenR {
+		return
+	}
+	end := d.x(h.acted)
+	if end <= b.X+b.W+4 {
+		return
+	}
+	d.fig.Bands = append(d.fig.Bands, band{X: b.X + b.W, Y: b.Y, W: end - b.X - b.W, H: b.H, Class: "tail",
+		Title: h.client + " still acts under token " + h.token.String() + " although its belief has ended"})
+}
+
+// operations draws a bar from each invoke to its end, named above it.
+func (d *drawing) operations() {
+	for _, c := range d.cols {
+		e := &d.h.Events[c.pos]
+		s := d.ops[e.Op]
+		i := d.lane(e.Process)
+		if s == nil || i < 0 || e.Type == history.Note {
+			continue
+		}
+		_, beginDrawn := d.column[s.invoke]
+		if e.Type != history.Invoke && beginDrawn {
+			continue // drawn with its invoke
+		}
+		d.operation(i, s)
+	}
+}
+
+func (d *drawing) operation(lane int, s *span) {
+	box := &d.fig.Lanes[lane]
+	invoke := &d.h.Events[s.invoke]
+	bar := opBar{X1: d.x(s.invoke), X2: d.fig.Width, Y: box.Mid, End: "open", Title: invoke.Process + " " + d.describe(invoke)}
+	if s.end >= 0 {
+		end := &d.h.Events[s.end]
+		bar.X2 = d.x(s.end)
+		bar.End = map[history.Type]string{history.OK: "ok", history.Fail: "fail", history.Info: "info"}[end.Type]
+		bar.Title += "; " + d.describe(end)
+	}
+	room := d.free(lane, s.invoke) - bar.X1
+	for _, text := range []string{brief(invoke), verbs[invoke.F]} {
+		if bar.X1 >= box.labelled && len([]rune(text))*charW <= room {
+			bar.Label = &label{X: bar.X1 - 2, Y: box.Y + 17, Text: text, Anchor: "start"}
+			box.labelled = bar.X1 + len([]rune(text))*charW + 4
+			break
+		}
+	}
+	d.fig.Ops = append(d.fig.Ops, bar)
+}
+
+// free returns up to where the row of labels of a lane is free after pos.
+func (d *drawing) free(lane, pos int) int {
+	for _, c := range d.cols {
+		e := &d.h.Events[c.pos]
+		if c.pos > pos && e.Type == history.Invoke && d.lane(e.Process) == lane {
+			return c.mid - 6
+		}
+	}
+	return d.fig.Width
+}
+
+// brief names an operation in few letters: "write 10 (41)".
+func brief(e *history.Event) string {
+	s := verbs[e.F]
+	if v := value(e.Value); v != "" {
+		s += " " + clip(v, 10)
+	}
+	if e.Token != 0 {
+		s += " (" + e.Token.String() + ")"
+	}
+	return s
+}
+
+// arrows draws the messages of which at least one end is drawn.
+func (d *drawing) arrows() {
+	drawn := func(pos int) bool { _, ok := d.column[pos]; return ok }
+	messages := false
+	for _, f := range d.flights() {
+		messages = true
+		if drawn(f.sent) || drawn(f.arrived) {
+			d.arrow(f)
+		}
+	}
+	if !messages {
+		d.connect()
+	}
+}
+
+func (d *drawing) arrow(f *flight) {
+	from, to := d.lane(f.from), d.lane(f.to)
+	if f.from == "" || f.to == "" || from < 0 || to < 0 || from == to {
+		return
+	}
+	a := arrow{Class: "message", X2: d.fig.Width, Y1: d.fig.Lanes[from].Mid, Y2: d.fig.Lanes[to].Mid}
+	if f.sent >= 0 {
+		a.X1 = d.x(f.sent)
+		a.Title = f.from + " " + d.describe(&d.h.Events[f.sent])
+	}
+	if f.arrived >= 0 {
+		a.X2 = d.x(f.arrived)
+		a.Title = prefixedAfter(a.Title, "; ") + d.describe(&d.h.Events[f.arrived])
+	}
+	switch {
+	case f.dropped:
+		// Broken off half-way: it does not reach the receiver's lane.
+		a.Class, a.Y2 = "lost", a.Y1+(a.Y2-a.Y1)*3/5
+	case f.arrived < 0:
+		a.Class, a.X2, a.Y2 = "flying", min(a.X1+40, d.fig.Width), a.Y1+(a.Y2-a.Y1)*2/5
+		a.Title += "; still on its way at the end"
+	case f.overtaken:
+		a.Class = "late"
+		d.lateLabel(&a, f)
+	}
+	d.fig.Arrows = append(d.fig.Arrows, a)
+}
+
+// lateLabel says beside the arrow's middle how long the message was held.
+func (d *drawing) lateLabel(a *arrow, f *flight) {
+	text := "held"
+	if d.clock.unit != "" {
+		text += " " + d.clock.elapsed(d.h.Events[f.arrived].Time-d.h.Events[f.sent].Time)
+	}
+	if a.X2-a.X1 > len(text)*charW {
+		a.Label = &label{X: (a.X1 + a.X2) / 2, Y: (a.Y1+a.Y2)/2 + 4, Text: text, Anchor: "middle"}
+	}
+}
+
+// connect joins an operation to what servers noted of it, in a history that
+// has no messages.
+func (d *drawing) connect() {
+	for _, c := range d.cols {
+		e := &d.h.Events[c.pos]
+		s := d.ops[e.Op]
+		from := d.lane(d.presenter(e))
+		to := d.lane(e.Process)
+		if s == nil || e.Type != history.Note || from < 0 || to < 0 || from == to {
+			continue
+		}
+		d.fig.Arrows = append(d.fig.Arrows, arrow{X1: d.x(s.invoke), Y1: d.fig.Lanes[from].Mid,
+			X2: c.mid, Y2: d.fig.Lanes[to].Mid, Class: "served", Title: e.Process + " " + d.describe(e)})
+	}
+}
+
+// symbols are the shapes of events that happen at one moment.
+var symbols = map[history.F]string{
+	history.Grant: "grant", history.Renewed: "renewed", history.Released: "released", history.Expire: "expire",
+	history.Apply: "apply", history.Reject: "reject", history.Raised: "raised", history.Served: "served",
+	history.Crash: "crash", history.Restart: "restart", history.Clock: "clock", history.Disbelieve: "disbelieve",
+}
+
+// symbolOf returns the shape of an event, empty for one that a bar, an arrow, a
+// band or a shade shows already.
+func symbolOf(e *history.Event) string {
+	if e.Type == history.Note {
+		return symbols[e.F]
+	}
+	if e.Type == history.Fail && e.Error == history.Stale {
+		return "stale"
+	}
+	return ""
+}
+
+func (d *drawing) marks() {
+	for _, c := range d.cols {
+		e := &d.h.Events[c.pos]
+		i := d.lane(e.Process)
+		d.worldRule(c, e)
+		symbol := symbolOf(e)
+		if i < 0 || symbol == "" && c.pos != d.violation {
+			continue
+		}
+		box := &d.fig.Lanes[i]
+		m := mark{X: c.mid, Y: box.Mid, Symbol: symbol, Violation: c.pos == d.violation, Title: d.title(c.pos), Href: d.href(c.pos)}
+		if e.Token != 0 && box.Role != roleClient {
+			text := e.Token.String()
+			if w := len(text) * charW; c.mid-w/2 >= box.noted {
+				m.Note = &label{X: c.mid, Y: box.Mid + 21, Text: text, Anchor: "middle"}
+				if m.Violation {
+					m.Note.Y += 5
+				}
+				box.noted = c.mid + w/2 + 3
+			}
+		}
+		d.fig.Marks = append(d.fig.Marks, m)
+	}
+}
+
+func (d *drawing) worldRule(c column, e *history.Event) {
+	class := map[history.F]string{history.Partition: "partition", history.Heal: "heal", history.Quiet: "quiet"}[e.F]
+	if class != "" {
+		d.fig.Rules = append(d.fig.Rules, rule{X: c.mid, Class: class, Title: d.title(c.pos)})
+	}
+}
+
+// title tells the event at pos in one line.
+func (v *view) title(pos int) string {
+	e := &v.h.Events[pos]
+	s := "#" + strconv.FormatInt(e.Index, 10)
+	if t := v.clock.instant(e.Time); t != "" {
+		s += " at " + t
+	}
+	return s + ": " + prefixedAfter(e.Process, " ") + v.describe(e)
+}
+
+func (v *view) href(pos int) string {
+	return "#e" + strconv.FormatInt(v.h.Events[pos].Index, 10)
+}
+
+// header numbers the columns and ties the steps of the chain to them.
+func (d *drawing) header() {
+	taken := -1000
+	for _, c := range d.cols {
+		e := &d.h.Events[c.pos]
+		text := strconv.FormatInt(e.Index, 10)
+		if carriesMessage(e) && !d.cited[c.pos] {
+			continue
+		}
+		if half := (len(text)*charW + 6) / 2; c.mid-half >= taken {
+			class := ""
+			if c.pos == d.violation {
+				class = "violation"
+			}
+			d.fig.Indexes = append(d.fig.Indexes, label{X: c.mid, Y: indexesTop, Text: text, Class: class, Anchor: "middle", Title: d.title(c.pos)})
+			taken = c.mid + half
+		}
+		if steps := d.links[c.pos]; len(steps) > 0 {
+			d.badge(c, e, steps)
+		}
+	}
+}
+
+func (d *drawing) badge(c column, e *history.Event, steps []int) {
+	text := strconv.Itoa(steps[0])
+	if len(steps) > 1 {
+		text += "–" + strconv.Itoa(steps[len(steps)-1])
+	}
+	b := badge{X: c.mid, W: max(20, 12+len([]rune(text))*7), Y: badgesTop, Bottom: d.fig.LanesTop, Text: text, Violation: c.pos == d.violation}
+	if i := d.lane(e.Process); i >= 0 {
+		b.Bottom = d.fig.Lanes[i].Mid - 12
+		if e.F == history.Believe || e.F == history.Disbelieve {
+			b.Bottom = d.fig.Lanes[i].Y + 46
+		}
+	}
+	d.fig.Badges = append(d.fig.Badges, b)
+}
+
+// times labels the axis where there is room: the violation and the ends of
+// gaps first.
+func (d *drawing) times() {
+	d.fig.TimesTop = d.fig.Height + 18
+	d.fig.Height += 30
+	d.fig.Axis = d.clock.unit
+	if d.clock.unit == "" {
+		return
+	}
+	var taken [][2]int
+	for _, g := range d.fig.Gaps {
+		if g.Elapsed != "" {
+			taken = append(taken, [2]int{g.X + 2, g.X + g.W - 2})
+		}
+	}
+	place := func(i int) {
+		c := d.cols[i]
+		text := d.clock.label(d.h.Events[c.pos].Time)
+		half := (len([]rune(text))*charW + 10) / 2
+		for _, t := range d.fig.Times {
+			if t.Text == text {
+				return // the same moment, or too close to it to tell
+			}
+		}
+		for _, t := range taken {
+			if c.mid+half > t[0] && c.mid-half < t[1] {
+				return
+			}
+		}
+		taken = append(taken, [2]int{c.mid - half, c.mid + half})
+		class := ""
+		if c.pos == d.violation {
+			class = "violation"
+		}
+		d.fig.Times = append(d.fig.Times, label{X: c.mid, Y: d.fig.TimesTop, Text: text, Class: class, Anchor: "middle", Title: d.clock.instant(d.h.Events[c.pos].Time)})
+	}
+	place(d.column[d.violation])
+	for _, g := range d.gaps {
+		if g.jump {
+			place(g.before)
+		}
+	}
+	for i := range d.cols {
+		if i == 0 || d.h.Events[d.cols[i].pos].Time != d.h.Events[d.cols[i-1].pos].Time {
+			place(i)
+		}
+	}
+}
+
+// tints colours the columns of the events that the finding quotes.
+func (d *drawing) tints() {
+	quoted := map[int]bool{d.violation: true}
+	for _, index := range d.finding.Events {
+		if pos, ok := d.at[index]; ok {
+			quoted[pos] = true
+		}
+	}
+	for _, c := range d.cols {
+		class := "quoted"
+		if c.pos == d.violation {
+			class = "violation"
+		}
+		if quoted[c.pos] {
+			d.fig.Columns = append(d.fig.Columns, columnTint{X: c.left, W: c.right - c.left, Class: class})
+		}
+		if e := &d.h.Events[c.pos]; len(d.scopes) > 0 && e.ScopeName() != "" && !has(d.scopes, e.ScopeName()) {
+			d.fig.Others = true
+		}
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%s %ss", thousands(int64(n)), noun)
+}
+
+// prefixedAfter returns s+after, or nothing when s is empty.
+func prefixedAfter(s, after string) string {
+	if s == "" {
+		return ""
+	}
+	return s + after
+}
+
+// thousands writes n with separators: 98,211.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,187 @@
+package reports
+
+import "staleproof/model/history"
+
+// hold is a stretch of the history during which a client held a lease, in the
+// coordinator's knowledge or in its own belief.
+type hold struct {
+	client, scope, lease string
+	token                history.Token
+	generation           int64
+	from                 int   // position at which it begins
+	to                   int   // position at which it ends; -1 when none says so
+	until                int64 // time at which it ends by itself; 0 when it does not
+	acted                int   // position of the last operation begun under its token
+	derived              bool  // read off the client's operations
+}
+
+// known returns what the coordinator knew, by its grants and ends.
+func (v *view) known() []*hold {
+	var all []*hold
+	find := func(e *history.Event) *hold {
+		for i := len(all) - 1; i >= 0; i-- {
+			h := all[i]
+			if h.to >= 0 || h.scope != e.ScopeName() {
+				continue
+			}
+			if e.Lease != "" && h.lease == e.Lease || e.Lease == "" && (h.token == e.Token || e.Token == 0) {
+				return h
+			}
+		}
+		return nil
+	}
+	for pos := range v.h.Events {
+		e := &v.h.Events[pos]
+		switch e.F {
+		case history.Grant:
+			all = append(all, &hold{client: e.Owner, scope: e.ScopeName(), lease: e.Lease, token: e.Token,
+				generation: e.Generation, from: pos, to: -1, until: e.Expires})
+		case history.Renewed:
+			if h := find(e); h != nil && e.Expires != 0 {
+				h.until = e.Expires
+			}
+		case history.Released, history.Expire:
+			if h := find(e); h != nil {
+				// The end that was noted is the end, whatever was planned.
+				h.to, h.until = pos, 0
+			}
+		}
+	}
+	return all
+}
+
+// believed returns what the holders believed. A history without such notes is
+// read generously: a client believes from the reply that granted to the release
+// or the rejection.
+func (v *view) believed() []*hold {
+	derived := true
+	for pos := range v.h.Events {
+		if v.h.Events[pos].F == history.Believe {
+			derived = false
+			break
+		}
+	}
+	b := beliefs{v: v, derived: derived, open: map[holding]*hold{}}
+	for pos := range v.h.Events {
+		b.observe(pos)
+	}
+	return b.all
+}
+
+type holding struct{ client, scope string }
+
+type beliefs struct {
+	v       *view
+	derived bool
+	open    map[holding]*hold
+	all     []*hold
+}
+
+func (b *beliefs) observe(pos int) {
+	e := &b.v.h.Events[pos]
+	key := holding{e.ClientName(), e.ScopeName()}
+	h := b.open[key]
+	begins := e.F == history.Believe
+	ends := e.F == history.Disbelieve
+	if b.derived {
+		begins = e.Type == history.OK && e.F == history.Acquire && e.Token != 0
+		ends = e.Type == history.Invoke && e.F == history.Release || e.Type == history.Fail && e.Error == history.Stale
+	}
+	switch {
+	case e.F == history.Crash:
+		for k, open := range b.open {
+			if k.client == key.client && open.to < 0 {
+				open.to = pos
+			}
+		}
+	case begins && h != nil && h.to < 0 && h.token == e.Token && (h.until == 0 || e.Time <= h.until):
+		h.until = e.Until
+	case begins:
+		if h != nil && h.to < 0 {
+			h.to = pos
+		}
+		h = &hold{client: key.client, scope: key.scope, lease: e.Lease, token: e.Token, generation: e.Generation,
+			from: pos, to: -1, until: e.Until, acted: -1, derived: b.derived}
+		b.open[key] = h
+		b.all = append(b.all, h)
+	case ends && h != nil && h.to < 0:
+		h.to = pos
+	case e.Type == history.Invoke && h != nil && h.token == e.Token && e.Token != 0:
+		h.acted = pos
+	}
+}
+
+// acceptance is one token at the store: accepted or refused.
+type acceptance struct {
+	pos      int
+	client   string
+	token    history.Token
+	accepted bool
+	stale    bool          // below the greatest accepted before it
+	greatest history.Token // accepted so far, this one included
+	reported history.Token // what the store itself says it was
+	writes   bool          // a mutation, not a raise or a read
+}
+
+// acceptances returns what happened to the tokens presented in a scope, by the
+// store's own notes or, where there are none, by the replies that clients saw.
+func (v *view) acceptances(scope string) []acceptance {
+	notes := false
+	for pos := range v.h.Events {
+		if roleFrom(&v.h.Events[pos]) == roleStore {
+			notes = true
+			break
+		}
+	}
+	var out []acceptance
+	var greatest history.Token
+	for pos := range v.h.Events {
+		e := &v.h.Events[pos]
+		if e.ScopeName() != scope || e.Token == 0 {
+			continue
+		}
+		a := acceptance{pos: pos, client: v.presenter(e), token: e.Token, reported: e.Highest, writes: mutates(e)}
+		var ok bool
+		if notes {
+			ok, a.accepted = atStore(e)
+		} else {
+			ok, a.accepted = atClient(e)
+		}
+		if !ok {
+			continue
+		}
+		a.stale = e.Token < greatest
+		if a.accepted && e.F != history.Served && e.F != history.Read {
+			greatest = max(greatest, e.Token)
+		}
+		a.greatest = greatest
+		out = append(out, a)
+	}
+	return out
+}
+
+func mutates(e *history.Event) bool {
+	switch e.F {
+	case history.Apply, history.Write, history.Delete, history.CAS, history.Batch:
+		return true
+	}
+	return false
+}
+
+func atStore(e *history.Event) (ok, accepted bool) {
+	switch e.F {
+	case history.Apply, history.Raised, history.Served:
+		return true, true
+	case history.Reject:
+		return true, false
+	}
+	return false, false
+}
+
+func atClient(e *history.Event) (ok, accepted bool) {
+	switch e.F {
+	case history.Raise, history.Write, history.Delete, history.Read, history.CAS, history.Batch:
+		return e.Type == history.OK || e.Type == history.Fail && e.Error == history.Stale, e.Type == history.OK
+	}
+	return false, false
+}

@@ -1,0 +1,191 @@
+package reports
+
+import (
+	"fmt"
+	"sort"
+
+	"staleproof/model/history"
+)
+
+// panels draws, for each scope, the greatest accepted token as a line that
+// steps up, with every presented token on it or, when stale, below it.
+func (d *drawing) panels() {
+	for _, scope := range d.scopes {
+		all := d.acceptances(scope)
+		if len(all) == 0 {
+			continue
+		}
+		d.panel(scope, all)
+	}
+}
+
+const (
+	maxLevels  = 12
+	panelHead  = 26
+	panelFoot  = 14
+	panelSpace = 110 // for the levels, unless two of them need less
+)
+
+func (d *drawing) panel(scope string, all []acceptance) {
+	p := panel{Y: d.fig.Height, Scope: clip(scope, 18), Full: scope}
+	before, shown := d.split(all)
+	levels := d.levels(before, shown)
+	step := 24
+	if n := len(levels) - 1; n > 0 {
+		step = min(24, panelSpace/n)
+	}
+	p.H = panelHead + step*(len(levels)-1) + panelFoot
+	y := func(t history.Token) int {
+		i := sort.Search(len(levels), func(i int) bool { return levels[i] >= t })
+		return p.Y + panelHead + step*(len(levels)-1-min(i, len(levels)-1))
+	}
+	last := -100
+	for i := len(levels) - 1; i >= 0; i-- {
+		at := y(levels[i])
+		p.Lines = append(p.Lines, at)
+		if at-last >= 12 {
+			text := levels[i].String()
+			if levels[i] == 0 {
+				text = "none"
+			}
+			p.Levels = append(p.Levels, label{Y: at + 4, Text: text, Anchor: "end"})
+			last = at
+		}
+	}
+	d.line(&p, before, shown, y)
+	d.points(&p, shown, y)
+	d.fig.Panels = append(d.fig.Panels, p)
+	d.fig.Height += p.H
+}
+
+// split parts what happened before the drawing, of which only the greatest
+// token matters, from what is in it.
+func (d *drawing) split(all []acceptance) (before history.Token, shown []acceptance) {
+	first, last := d.cols[0].pos, d.cols[len(d.cols)-1].pos
+	for _, a := range all {
+		switch {
+		case a.pos < first:
+			before = a.greatest
+		case a.pos <= last:
+			shown = append(shown, a)
+		}
+	}
+	return before, shown
+}
+
+// levels lists the tokens that have a height, lowest first, at most maxLevels:
+// of more, the greatest and those near the violation stay.
+func (d *drawing) levels(before history.Token, shown []acceptance) []history.Token {
+	var all []history.Token
+	add := func(t history.Token) {
+		i := sort.Search(len(all), func(i int) bool { return all[i] >= t })
+		if i < len(all) && all[i] == t || len(all) >= maxLevels {
+			return
+		}
+		all = append(all, 0)
+		copy(all[i+1:], all[i:])
+		all[i] = t
+	}
+	for _, a := range shown {
+		if a.pos == d.violation {
+			add(a.token)
+			add(a.greatest)
+		}
+	}
+	for i := len(shown) - 1; i >= 0; i-- {
+		add(shown[i].greatest)
+		add(shown[i].token)
+	}
+	add(before)
+	return all
+}
+
+func (d *drawing) line(p *panel, before history.Token, shown []acceptance, y func(history.Token) int) {
+	at := before
+	path := fmt.Sprintf("M0 %d", y(at))
+	for _, a := range shown {
+		if a.greatest != at {
+			path += fmt.Sprintf("H%dV%d", d.x(a.pos), y(a.greatest))
+			at = a.greatest
+		}
+	}
+	p.Path = path + fmt.Sprintf("H%d", d.fig.Width)
+}
+
+// points draws the presented tokens. Several in one place, in a part that is
+// not drawn, are one point.
+func (d *drawing) points(p *panel, shown []acceptance, y func(history.Token) int) {
+	type place struct{ x, y int }
+	seen := map[place]bool{}
+	taken := map[int]int{} // by height: x up to which there is text
+	for i, a := range shown {
+		at := place{d.x(a.pos), y(a.token)}
+		violation := a.pos == d.violation
+		if _, drawn := d.column[a.pos]; !drawn && seen[at] {
+			continue
+		}
+		seen[at] = true
+		pt := point{X: at.x, Y: at.y, LineY: y(a.greatest), Below: a.stale, Violation: violation, Title: d.title(a.pos), Symbol: symbolOf(&d.h.Events[a.pos])}
+		if pt.Symbol == "" {
+			pt.Symbol = "apply"
+			if !a.accepted {
+				pt.Symbol = "reject"
+			}
+		}
+		next := d.fig.Width
+		for _, b := range shown[i+1:] {
+			if y(b.token) == at.y {
+				next = d.x(b.pos) - 14
+				break
+			}
+		}
+		pt.Note = pointNote(a, at.x, at.y, taken[at.y], next)
+		if pt.Note != nil {
+			taken[at.y] = pt.Note.X + len([]rune(pt.Note.Text))*charW
+			if pt.Note.Anchor == "end" {
+				taken[at.y] = at.x + 10
+			}
+		} else {
+			taken[at.y] = at.x + 10
+		}
+		p.Points = append(p.Points, pt)
+	}
+}
+
+// pointNote names who presented a token, and says of a stale one what became
+// of it, beside the point where there is room.
+func pointNote(a acceptance, x, y, taken, next int) *label {
+	var texts []string
+	if a.stale {
+		fate := "refused"
+		if a.accepted {
+			fate = "accepted"
+		}
+		relation := fmt.Sprintf("%s < %s", a.token, a.greatest)
+		texts = append(texts, clip(a.client, 12)+" "+fate+": "+relation, relation)
+	} else {
+		texts = append(texts, clip(a.client, 12))
+	}
+	class := ""
+	if a.stale && a.accepted {
+		class = "violation"
+	} else if a.stale {
+		class = "stale"
+	}
+	clear := 13
+	if class == "violation" {
+		clear = 20 // of the ring round the point
+	} else if class == "" {
+		y -= 9 // of the line
+	}
+	for _, text := range texts {
+		width := len([]rune(text)) * charW
+		if text != "" && x+clear+width <= next {
+			return &label{X: x + clear, Y: y + 4, Text: text, Class: class, Anchor: "start"}
+		}
+		if text != "" && x-clear-width >= taken {
+			return &label{X: x - clear, Y: y + 4, Text: text, Class: class, Anchor: "end"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,316 @@
+package reports
+
+import (
+	"sort"
+
+	"staleproof/model/history"
+)
+
+// view is a history with what the page asks of it again and again. Positions
+// are places in h.Events; an event's Index is what a person reads.
+type view struct {
+	finding *Finding
+	h       *history.History
+	clock   clock
+
+	at       map[int64]int   // position of an index
+	ops      map[int64]*span // by operation number
+	messages map[copyOf]*flight
+	links    map[int][]int // numbers, from 1, of the chain's links at a position
+	cited    map[int]bool  // positions that the finding or its chain names
+
+	violation int      // position; -1 when the history has no events
+	scopes    []string // scopes of the cited events, the violation's first
+	lanes     []lane
+	laneOf    map[string]int // by process and by client
+}
+
+// span is an operation; a position is -1 when there is no such event.
+type span struct{ invoke, end int }
+
+type copyOf struct{ message, copy int64 }
+
+// flight is a message on its way; a position is -1 when there is no such event.
+type flight struct {
+	from, to       string
+	sent, arrived  int
+	dropped        bool
+	overtaken      bool // ownership changed hands while it was on its way
+	message, copy_ int64
+}
+
+func newView(f *Finding) *view {
+	v := &view{
+		finding: f, h: f.History,
+		at: map[int64]int{}, ops: map[int64]*span{}, messages: map[copyOf]*flight{},
+		links: map[int][]int{}, cited: map[int]bool{}, laneOf: map[string]int{}, violation: -1,
+	}
+	if v.h == nil {
+		v.h = &history.History{}
+	}
+	v.clock = newClock(v.h)
+	for pos := range v.h.Events {
+		v.index(pos)
+	}
+	v.overtake()
+	v.cite()
+	v.findLanes()
+	return v
+}
+
+func (v *view) index(pos int) {
+	e := &v.h.Events[pos]
+	v.at[e.Index] = pos
+	switch {
+	case e.Type == history.Invoke && e.Op != 0:
+		if v.ops[e.Op] == nil {
+			v.ops[e.Op] = &span{invoke: pos, end: -1}
+		}
+	case e.Type == history.OK || e.Type == history.Fail || e.Type == history.Info:
+		if s := v.ops[e.Op]; s != nil && s.end < 0 {
+			s.end = pos
+		}
+	case e.F == history.Send:
+		v.messages[copyOf{e.Message, e.Copy}] = &flight{from: e.Process, to: e.To, sent: pos, arrived: -1, message: e.Message, copy_: e.Copy}
+	case e.F == history.Deliver || e.F == history.Drop:
+		v.arrive(pos)
+	}
+}
+
+// arrive joins a delivery or a loss to its sending. A duplicate need not have a
+// sending of its own.
+func (v *view) arrive(pos int) {
+	e := &v.h.Events[pos]
+	key := copyOf{e.Message, e.Copy}
+	f := v.messages[key]
+	if f == nil {
+		f = &flight{sent: -1, arrived: -1, to: e.To, message: e.Message, copy_: e.Copy}
+		if first := v.messages[copyOf{message: e.Message}]; first != nil {
+			f.from, f.to, f.sent = first.from, first.to, first.sent
+		} else if e.Process != e.To {
+			f.from = e.Process
+		}
+		v.messages[key] = f
+	}
+	if f.to == "" {
+		f.to = e.Process
+	}
+	if f.arrived < 0 {
+		f.arrived, f.dropped = pos, e.F == history.Drop
+	}
+}
+
+// flights lists the messages in the order of their numbers.
+func (v *view) flights() []*flight {
+	out := make([]*flight, 0, len(v.messages))
+	for _, f := range v.messages {
+		out = append(out, f)
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].message != out[j].message {
+			return out[i].message < out[j].message
+		}
+		return out[i].copy_ < out[j].copy_
+	})
+	return out
+}
+
+// overtake marks the messages during whose flight a lease ended or was granted
+// to somebody: those are the late ones that a fence is for.
+func (v *view) overtake() {
+	changes := make([]int, len(v.h.Events)+1) // how many before a position
+	for pos := range v.h.Events {
+		changes[pos+1] = changes[pos]
+		if f := v.h.Events[pos].F; f == history.Expire || f == history.Released {
+			changes[pos+1]++
+		}
+	}
+	for _, f := range v.messages {
+		if f.sent >= 0 && f.arrived > f.sent {
+			f.overtaken = changes[f.arrived] > changes[f.sent]
+		}
+	}
+}
+
+// cite finds the positions that the finding talks about.
+func (v *view) cite() {
+	for i, l := range v.finding.Chain {
+		if pos, ok := v.at[l.Index]; ok {
+			v.links[pos] = append(v.links[pos], i+1)
+			v.cited[pos] = true
+			v.violation = pos
+		}
+	}
+	for _, index := range v.finding.Events {
+		if pos, ok := v.at[index]; ok {
+			v.cited[pos] = true
+			v.violation = pos
+		}
+	}
+	if v.violation < 0 {
+		v.violation = len(v.h.Events) - 1
+	}
+	if v.violation >= 0 {
+		v.addScope(&v.h.Events[v.violation])
+	}
+	for _, index := range v.finding.Events {
+		if pos, ok := v.at[index]; ok {
+			v.addScope(&v.h.Events[pos])
+		}
+	}
+	for pos := v.violation; pos >= 0 && len(v.scopes) == 0; pos-- {
+		v.addScope(&v.h.Events[pos])
+	}
+}
+
+// maxScopes bounds the panels of the drawing.
+const maxScopes = 3
+
+func (v *view) addScope(e *history.Event) {
+	if s := e.ScopeName(); s != "" && !has(v.scopes, s) && len(v.scopes) < maxScopes {
+		v.scopes = append(v.scopes, s)
+	}
+}
+
+// lane is one line of the drawing: a process, or the successive processes of
+// one client.
+type lane struct {
+	name string
+	role string
+}
+
+// The roles of lanes, in the order from top to bottom: the store is last, so
+// that the tokens it accepted are drawn right below it.
+const (
+	roleWorld       = "world"
+	roleCoordinator = "coordinator"
+	roleClient      = "client"
+	roleServer      = "server"
+	roleStore       = "store"
+)
+
+var roleOrder = []string{roleWorld, roleCoordinator, roleClient, roleServer, roleStore}
+
+// worldName is the lane of events that no process made.
+const worldName = "world"
+
+// findLanes gives every process a lane and recognises servers by the notes
+// that only they make.
+func (v *view) findLanes() {
+	var names []string
+	role := map[string]string{}
+	meet := func(name, as string) {
+		if name == "" {
+			return
+		}
+		if _, ok := role[name]; !ok {
+			names = append(names, name)
+			role[name] = ""
+		}
+		if as != "" && (role[name] == "" || role[name] == roleServer) {
+			role[name] = as
+		}
+	}
+	clientOf := map[string]string{}
+	for pos := range v.h.Events {
+		e := &v.h.Events[pos]
+		name := e.ClientName()
+		if name == "" {
+			name = worldName
+		}
+		clientOf[e.Process] = name
+		meet(name, roleFrom(e))
+		if e.F == history.Grant {
+			meet(e.Owner, roleClient)
+		}
+		if e.F == history.Send {
+			meet(e.To, "")
+		}
+	}
+	for _, want := range roleOrder {
+		for _, name := range names {
+			r := role[name]
+			if r == "" {
+				r = roleServer
+			}
+			// A message may be addressed to a client's process.
+			if c, ok := clientOf[name]; ok && c != name {
+				continue
+			}
+			if r == want {
+				v.laneOf[name] = len(v.lanes)
+				v.lanes = append(v.lanes, lane{name: name, role: r})
+			}
+		}
+	}
+	for process, name := range clientOf {
+		if i, ok := v.laneOf[name]; ok {
+			v.laneOf[process] = i
+		}
+	}
+}
+
+// roleFrom says what an event tells of the process that made it.
+func roleFrom(e *history.Event) string {
+	if e.Type != history.Note {
+		return roleClient
+	}
+	switch e.F {
+	case history.Grant, history.Renewed, history.Released, history.Expire:
+		return roleCoordinator
+	case history.Apply, history.Reject, history.Raised, history.Served:
+		return roleStore
+	case history.Believe, history.Disbelieve:
+		return roleClient
+	case history.Partition, history.Heal, history.Quiet:
+		if e.Process == "" || e.Process == worldName {
+			return roleWorld
+		}
+	}
+	if e.Process == "" {
+		return roleWorld
+	}
+	return ""
+}
+
+// lane returns the lane of a process or client, -1 when there is none.
+func (v *view) lane(name string) int {
+	if name == "" {
+		name = worldName
+	}
+	if i, ok := v.laneOf[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// verb returns the operation's event that names it: the invoke, or e itself.
+func (v *view) verb(e *history.Event) *history.Event {
+	if s := v.ops[e.Op]; s != nil && e.Type == history.Note {
+		return &v.h.Events[s.invoke]
+	}
+	return e
+}
+
+// presenter returns the client on whose behalf a server made its note.
+func (v *view) presenter(e *history.Event) string {
+	if s := v.ops[e.Op]; s != nil {
+		return v.h.Events[s.invoke].ClientName()
+	}
+	if e.Owner != "" {
+		return e.Owner
+	}
+	return ""
+}
+
+// window returns the positions [from, to) of at most n events, the violation
+// among them and most of them before it.
+func (v *view) window(n int) (from, to int) {
+	total := len(v.h.Events)
+	if total <= n {
+		return 0, total
+	}
+	from = max(0, v.violation-n*3/4)
+	to = min(total, from+n)
+	return max(0, to-n), to
+}
