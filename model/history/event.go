@@ -9,7 +9,7 @@
 // index and nothing else: two events may carry the same time.
 //
 // The file format (one JSON object a line, a header first) is documented at
-// [Write] and read by [Read].
+// [WriteAll] and read by [ReadAll].
 package history
 
 import "strconv"

@@ -1,0 +1,250 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+)
+
+// headSize is how much of a file is looked at to recognise its format.
+const headSize = 1 << 16
+
+// format is one way to write a history down.
+type format struct {
+	name string // for --format
+	what string // for messages
+	// recognise looks at the beginning of a file, without byte order mark and
+	// leading white space.
+	recognise func(head []byte) bool
+	// open begins to read; nil for a format that is recognised and not read yet.
+	open func(r io.Reader, file string) (Source, error)
+}
+
+// formats has every format, each recognised before the ones below it. A new
+// format is a line here and a Source.
+var formats = []format{
+	{"staleproof", "JSON Lines of " + Format, isStaleproof, openReader},
+	{"edn", "EDN of Jepsen", isEDN, nil},
+	{"jepsen-json", "JSON of Jepsen", isJepsenJSON, nil},
+	{"jepsen-log", "log lines of Jepsen", isJepsenLog, openJepsenLog},
+}
+
+func openReader(r io.Reader, file string) (Source, error) {
+	source, err := NewReader(r, file)
+	if err != nil {
+		return nil, err // not a Source that holds a nil *Reader
+	}
+	return source, nil
+}
+
+// Formats returns the names of the formats that can be read.
+func Formats() []string {
+	var names []string
+	for _, f := range formats {
+		if f.open != nil {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// Detect recognises a history's format from the beginning of the file (64 KiB
+// are enough) and returns its name. The error is a *SyntaxError without a file.
+func Detect(head []byte) (string, error) {
+	f, err := detect(head)
+	if err != nil {
+		return "", err
+	}
+	return f.name, nil
+}
+
+func detect(head []byte) (*format, error) {
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, bom), " \t\r\n")
+	if len(text) == 0 {
+		return nil, &SyntaxError{Expected: "a history", Found: "an empty file", Hint: "record the history again"}
+	}
+	for i := range formats {
+		if f := &formats[i]; f.recognise(text) {
+			return f, nil
+		}
+	}
+	found, hint := "a file that begins with "+quote(firstLine(text)), "name the format with --format"
+	switch {
+	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
+		found, hint = "text in UTF-16", "save the file as UTF-8"
+	case bytes.IndexByte(head, 0) >= 0:
+		found, hint = "binary data", "unpack the file if it is an archive, or record the history again"
+	}
+	return nil, &SyntaxError{Expected: "a history (" + readable() + ")", Found: found, Hint: hint}
+}
+
+// readable lists the formats that are read, for messages.
+func readable() string {
+	text := ""
+	for _, f := range formats {
+		if f.open == nil {
+			continue
+		}
+		if text != "" {
+			text += ", or "
+		}
+		text += f.name + ": " + f.what
+	}
+	return text
+}
+
+func firstLine(text []byte) []byte {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return bytes.TrimSuffix(line, []byte("\r"))
+}
+
+// NewSource begins to read a history in the format of that name (see
+// [Formats]); an empty name, or "auto", recognises the format from the
+// content. The file's name is for errors.
+func NewSource(r io.Reader, file, name string) (Source, error) {
+	b := bufio.NewReaderSize(r, headSize)
+	f, err := chooseFormat(b, name)
+	if err != nil {
+		if e, ok := err.(*SyntaxError); ok {
+			e.File = file
+			return nil, err
+		}
+		return nil, fmt.Errorf("%s: cannot read: %w", oneLine(file), err)
+	}
+	if f.open == nil {
+		return nil, &SyntaxError{
+			File: file, Expected: "a history (" + readable() + ")", Found: f.what + ", which is not read yet",
+			Hint: "convert the history to " + formats[0].name + " lines",
+		}
+	}
+	return f.open(b, file)
+}
+
+func chooseFormat(b *bufio.Reader, name string) (*format, error) {
+	if name == "" || name == "auto" {
+		head, err := b.Peek(headSize)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		return detect(head)
+	}
+	var names []string
+	for i := range formats {
+		if formats[i].name == name {
+			return &formats[i], nil
+		}
+		names = append(names, formats[i].name)
+	}
+	hint := ""
+	if near := nearest(name, names); near != "" {
+		hint = "did you mean " + strconv.Quote(near) + "?"
+	}
+	return nil, &SyntaxError{Expected: "a format (" + list(names) + ")", Found: quote(name), Hint: hint}
+}
+
+// File is a history that is being read from a file.
+type File struct {
+	Source
+	file *os.File
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.file.Close() }
+
+// OpenFile opens a file for reading event by event; see [NewSource] for the
+// format. A file that is missing, is a directory or is no history is a
+// *SyntaxError.
+func OpenFile(path, format string) (*File, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		found := "a file that cannot be opened (" + err.Error() + ")"
+		if os.IsNotExist(err) {
+			found = "no such file"
+		}
+		return nil, &SyntaxError{File: path, Expected: "a history", Found: found, Hint: "check the path", Err: err}
+	}
+	source, err := newFileSource(file, path, format)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return &File{Source: source, file: file}, nil
+}
+
+func newFileSource(file *os.File, path, format string) (Source, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, &SyntaxError{File: path, Expected: "a history", Found: "a directory", Hint: "name a file in it"}
+	}
+	return NewSource(file, path, format)
+}
+
+// Open reads a whole history from a file; see [OpenFile].
+func Open(path, format string) (*History, error) {
+	file, err := OpenFile(path, format)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return gather(file)
+}
+
+// isStaleproof looks for a JSON object whose first field is the header's or an
+// event's own: without a header the reader says so better than a guess would.
+func isStaleproof(head []byte) bool {
+	return firstKey(head, `"format"`) || firstKey(head, `"index"`)
+}
+
+// firstKey says whether the text is an object that begins with that name.
+func firstKey(head []byte, name string) bool {
+	rest, ok := bytes.CutPrefix(head, []byte("{"))
+	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(name))
+}
+
+// isJepsenLog looks for one line that is an operation.
+func isJepsenLog(head []byte) bool {
+	for len(head) > 0 {
+		var line []byte
+		line, head, _ = bytes.Cut(head, []byte("\n"))
+		if _, ok := cutLogLine(line); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// isEDN looks for a map of keywords, alone or in a vector or a list, below
+// comments.
+func isEDN(head []byte) bool {
+	for len(head) > 0 {
+		switch head[0] {
+		case ';':
+			_, head, _ = bytes.Cut(head, []byte("\n"))
+		case '[', '(', '{', ' ', '\t', '\r', '\n', ',':
+			head = head[1:]
+		case ':':
+			return true
+		default:
+			return bytes.HasPrefix(head, []byte("#jepsen.")) || bytes.HasPrefix(head, []byte("#knossos."))
+		}
+	}
+	return false
+}
+
+// isJepsenJSON looks for an object of names, alone or in an array.
+func isJepsenJSON(head []byte) bool {
+	if rest, ok := bytes.CutPrefix(head, []byte("[")); ok {
+		head = bytes.TrimLeft(rest, " \t\r\n")
+		if bytes.HasPrefix(head, []byte("]")) {
+			return true // an empty history
+		}
+	}
+	rest, ok := bytes.CutPrefix(head, []byte("{"))
+	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(`"`))
+}

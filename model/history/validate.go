@@ -1,0 +1,203 @@
+package history
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Validator says whether events, one after another, make a history that can be
+// judged, and numbers the operations of a history that has no numbers. The
+// zero Validator is ready for the first event.
+//
+//   - Indexes increase.
+//   - Type and f go together: invoke, ok and fail are about operations, note
+//     about what a server, a holder or the world saw.
+//   - A process runs one operation at a time: an ok, a fail or an info ends the
+//     one that its process invoked, with the same f. Operations may stay open.
+//   - An info of the nemesis, or one about no operation, ends nothing.
+//   - Either every operation has a number or none has: then they get numbers
+//     from 1 in the order of their invokes.
+//
+// Its memory grows with the operations that are open, and with the gaps
+// between their numbers.
+type Validator struct {
+	started bool
+	last    int64 // index of the last event
+	open    map[string]opened
+	// Numbers given by the history, or by the validator.
+	numbered, numbering bool
+	numbers             numberSet
+}
+
+// opened is the operation that a process has begun and not ended.
+type opened struct {
+	op, index int64
+	f         F
+}
+
+// Nemesis is the process that injects the faults of a recorded test.
+const Nemesis = "nemesis"
+
+// Check takes the next event. It sets e.Op where the history has no numbers.
+// The error is a *SyntaxError without file and line.
+func (v *Validator) Check(e *Event) error {
+	if v.started && e.Index <= v.last {
+		return &SyntaxError{
+			Expected: "an index above " + strconv.FormatInt(v.last, 10), Found: strconv.FormatInt(e.Index, 10),
+			Hint: "number the events in the order in which they happened",
+		}
+	}
+	v.started, v.last = true, e.Index
+	if nameOf(fNames[:], uint8(e.F)) == "" {
+		return &SyntaxError{Expected: "the name of an operation or a note", Found: e.F.String(), Hint: "set the event's F"}
+	}
+	switch e.Type {
+	case Note:
+		if e.F.IsOperation() {
+			return &SyntaxError{
+				Expected: "a note of what a server, a holder or the world saw", Found: "a note of f " + e.F.String(),
+				Hint: "operations are invoke, ok, fail or info; the store's notes are apply, reject, raised and served",
+			}
+		}
+		return nil
+	case Invoke:
+		return v.invoke(e)
+	case Info:
+		if !e.F.IsOperation() || e.Process == Nemesis {
+			return nil
+		}
+		return v.end(e)
+	case OK, Fail:
+		return v.end(e)
+	}
+	return &SyntaxError{Expected: "a type (" + list(typeNames[:]) + ")", Found: e.Type.String(), Hint: "set the event's Type"}
+}
+
+func (v *Validator) invoke(e *Event) error {
+	if !e.F.IsOperation() {
+		return &SyntaxError{
+			Expected: "an operation after invoke", Found: "f " + e.F.String(),
+			Hint: "what a server, a holder or the world saw is of type note",
+		}
+	}
+	if e.Process == "" {
+		return &SyntaxError{Expected: "the process of an operation", Found: "an empty name", Hint: hintValue}
+	}
+	if other, ok := v.open[e.Process]; ok {
+		return &SyntaxError{
+			Expected: "the end of the " + other.String() + " before process " + quote(e.Process) + " invokes another operation",
+			Found:    "an invoke of " + e.F.String(),
+			Hint:     "a process runs one operation at a time: record each client's concurrent operations under processes of their own",
+		}
+	}
+	if err := v.number(e); err != nil {
+		return err
+	}
+	if v.open == nil {
+		v.open = make(map[string]opened)
+	}
+	v.open[e.Process] = opened{op: e.Op, index: e.Index, f: e.F}
+	return nil
+}
+
+// number checks the number of an operation, or gives it one.
+func (v *Validator) number(e *Event) error {
+	switch {
+	case e.Op == 0 && !v.numbered:
+		v.numbering = true
+		e.Op = v.numbers.next()
+	case e.Op == 0:
+		return &SyntaxError{
+			Expected: "a number in field \"op\", as operations before have one", Found: "an operation without",
+			Hint: "number all operations or none",
+		}
+	case v.numbering:
+		return &SyntaxError{
+			Expected: "no number in field \"op\", as operations before have none", Found: strconv.FormatInt(e.Op, 10),
+			Hint: "number all operations or none",
+		}
+	case e.Op < 0:
+		return &SyntaxError{Expected: "an operation's number from 1", Found: strconv.FormatInt(e.Op, 10), Hint: hintValue}
+	default:
+		v.numbered = true
+		if !v.numbers.add(e.Op) {
+			return &SyntaxError{
+				Expected: "a number of its own for each operation", Found: "op " + strconv.FormatInt(e.Op, 10) + " again",
+				Hint: "a retry is an operation of its own",
+			}
+		}
+	}
+	return nil
+}
+
+func (v *Validator) end(e *Event) error {
+	if !e.F.IsOperation() {
+		return &SyntaxError{
+			Expected: "an operation after " + e.Type.String(), Found: "f " + e.F.String(),
+			Hint: "what a server, a holder or the world saw is of type note",
+		}
+	}
+	open, ok := v.open[e.Process]
+	if !ok {
+		return &SyntaxError{
+			Expected: "an invoke of " + e.F.String() + " by process " + quote(e.Process) + " before its end",
+			Found:    "the " + e.Type.String() + " alone",
+			Hint:     "record each operation's beginning too, in the order in which things happened",
+		}
+	}
+	if open.f != e.F {
+		return &SyntaxError{
+			Expected: "the end of the " + open.String() + " on process " + quote(e.Process),
+			Found:    "the " + e.Type.String() + " of a " + e.F.String(), Hint: hintValue,
+		}
+	}
+	if e.Op != 0 && e.Op != open.op {
+		return &SyntaxError{
+			Expected: "the end of the " + open.String() + " on process " + quote(e.Process),
+			Found:    "the " + e.Type.String() + " of op " + strconv.FormatInt(e.Op, 10), Hint: hintValue,
+		}
+	}
+	e.Op = open.op
+	delete(v.open, e.Process)
+	return nil
+}
+
+func (o opened) String() string {
+	return fmt.Sprintf("%v (op %d, invoked at index %d)", o.f, o.op, o.index)
+}
+
+// numberSet is a set of numbers from 1: all up to full, and the others above.
+type numberSet struct {
+	full   int64
+	others map[int64]struct{}
+}
+
+// add puts n in the set, and returns false when it was there.
+func (s *numberSet) add(n int64) bool {
+	if n <= s.full {
+		return false
+	}
+	if n > s.full+1 {
+		if _, ok := s.others[n]; ok {
+			return false
+		}
+		if s.others == nil {
+			s.others = make(map[int64]struct{})
+		}
+		s.others[n] = struct{}{}
+		return true
+	}
+	for s.full = n; len(s.others) > 0; s.full++ {
+		if _, ok := s.others[s.full+1]; !ok {
+			break
+		}
+		delete(s.others, s.full+1)
+	}
+	return true
+}
+
+// next adds the lowest number that is not in the set, and returns it.
+func (s *numberSet) next() int64 {
+	s.full++
+	return s.full
+}
