@@ -97,8 +97,8 @@ type exclusiveUnaided struct {
 // renewal or release that succeeds.
 type hold struct {
 	scope, client int32
-	granted             // at is the index of the acquisition's end
-	intruder    granted // an acquisition by another that lies after at
+	granted               // at is the index of the acquisition's end
+	intruder      granted // an acquisition by another that lies after at
 }
 
 // request is an operation on the coordinator that has not ended.
@@ -129,8 +129,8 @@ func (m *exclusiveUnaided) Observe(in *Input) bool {
 		m.acquired(in, r, h)
 	case in.Type == history.OK && h >= 0:
 		return m.proven(in, r, h)
-	case r.f != history.Acquire && h >= 0:
-		// Refused or unknown: nothing more is proven of this hold.
+	case h >= 0 && (in.Type == history.Fail && r.f == history.Renew || in.Type == history.Info && r.f == history.Release):
+		// It may have ended: nothing more can be proven of this hold.
 		m.holds = slices.Delete(m.holds, h, h+1)
 	}
 	return false

@@ -13,22 +13,24 @@ import (
 // would grow with the history, and monitors need equality only.
 type Lease uint64
 
-func leaseOf(id string) Lease {
-	if len(id) <= 8 {
-		var l Lease
-		for i := range len(id) {
-			l |= Lease(id[i]) << (8 * i)
+func leaseOf(id string) Lease { return Lease(hashText(id)) }
+
+// hashText returns up to eight bytes as they are, and a hash of more.
+func hashText(s string) uint64 {
+	if len(s) <= 8 {
+		var h uint64
+		for i := range len(s) {
+			h |= uint64(s[i]) << (8 * i)
 		}
-		return l
+		return h
 	}
 	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
 	h := uint64(offset)
-	for i := range len(id) {
-		h = (h ^ uint64(id[i])) * prime
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * prime
 	}
 	h ^= h >> 32
-	h *= 0x9e3779b97f4a7c15
-	return Lease(h | 1)
+	return h*0x9e3779b97f4a7c15 | 1
 }
 
 // sameLease reports whether two events can speak of one lease: an event that

@@ -14,6 +14,7 @@ var registry = []*Property{
 	&tokenOrder,
 	&renewalKeepsToken,
 	&exclusiveGrant,
+	&linearizable,
 	&noFalseFencing,
 	&givesUp,
 }

@@ -1,0 +1,435 @@
+package checker
+
+import (
+	"math"
+	"slices"
+
+	"staleproof/model/history"
+)
+
+var linearizable = Property{
+	Name:      "linearizable",
+	Guarantee: "Each scope of the store behaves as one fenced register: check and apply are one step.",
+	Doc: "Two layers. The witness takes the store's own notes as the order of effects: one note lies inside the interval of " +
+		"every completed operation, and the specification, stepped in that order, gives every reply. Where that fails, or " +
+		"there are no notes, porcupine searches for another order, scope by scope, within a budget of steps.",
+	Timed: true, Untimed: true, Bounded: true,
+	Unaided: "porcupine",
+	watch: func(v View) []interest {
+		list := append(events(history.Invoke, storeVerbs...), ends(storeVerbs...)...)
+		if v.Store {
+			list = append(list, notes(history.Apply, history.Reject, history.Raised, history.Served)...)
+		}
+		return list
+	},
+	monitor: func(e *env) Monitor { return newLinearizability(e) },
+}
+
+// fence is the specification of a fence: the greatest accepted token and the
+// lease that brought it.
+type fence struct {
+	token history.Token
+	lease Lease
+}
+
+// accepts is the rule of the fenced store: a greater token, or the same one
+// from the same lease.
+func (f *fence) accepts(t history.Token, l Lease) bool {
+	return t > f.token || t == f.token && sameLease(f.lease, l)
+}
+
+// lift makes an accepted token the fence.
+func (f *fence) lift(t history.Token, l Lease) {
+	if t > f.token || f.lease == 0 {
+		*f = fence{t, l}
+	}
+}
+
+// readable reports whether the fence lets a read pass. A read lifts no fence;
+// one without a token asks for no protection.
+func (f *fence) readable(t history.Token, l Lease) bool { return t == 0 || f.accepts(t, l) }
+
+// linearizability is the witness, and the log for the search when it fails.
+//
+// The witness is a proof: the notes order the effects, each inside its
+// operation's interval, and the sequential specification stepped in that order
+// gives every reply. A second note that has no effect (a duplicate refused or
+// read again) proves nothing and disproves nothing. What the witness cannot
+// prove is not yet a violation.
+type linearizability struct {
+	base
+	config Config
+	fences []witnessed     // by fence
+	values []history.Value // by resource; absent stands for the initial value
+	open   opTable
+	failed *Violation // what the witness could not explain; nil while it holds
+	placed bool       // failed quotes the store's notes
+	log    callLog
+}
+
+// witnessed is a fence's state in the order of the notes.
+type witnessed struct {
+	fence
+	at int64 // where its token was accepted
+}
+
+func newLinearizability(e *env) *linearizability {
+	m := &linearizability{base: e.base("linearizable"), config: e.config}
+	m.log.keep = !e.config.Forget && e.config.Source == nil
+	m.Reset()
+	return m
+}
+
+func (m *linearizability) Reset() {
+	m.broken, m.failed, m.placed = nil, nil, false
+	clear(m.fences)
+	clear(m.values)
+	m.open.reset()
+	m.log.calls = m.log.calls[:0]
+}
+
+// Verdict is inconclusive from the witness's failure on; only [Suite.Finish]
+// can tell.
+func (m *linearizability) Verdict() (Outcome, *Violation) {
+	switch {
+	case m.broken != nil:
+		return Violated, m.broken
+	case m.failed != nil:
+		return Inconclusive, m.failed
+	case !m.config.View.Store && len(m.log.calls) > 0:
+		return Inconclusive, newViolation(m.property, nil, "not judged before the end: the history has no notes of the store")
+	}
+	return Satisfied, nil
+}
+
+func (m *linearizability) Observe(in *Input) bool {
+	if m.failed != nil && !m.log.keep {
+		return false
+	}
+	switch in.Type {
+	case history.Note:
+		if m.failed == nil {
+			m.note(in)
+		}
+	case history.Invoke:
+		m.invoke(in)
+	default:
+		m.end(in)
+	}
+	return false
+}
+
+func (m *linearizability) invoke(in *Input) {
+	if m.open.find(in.Op) != nil {
+		m.open.remove(in.Op) // a number in use: the older operation counts as unknown
+		m.fail(in, false, "operation %d invoked at #%d was not over", in.Op, in.Index)
+	}
+	m.begin(in, in.Index)
+}
+
+func (m *linearizability) begin(in *Input, invoked int64) *openOp {
+	o := m.open.add(in.Op)
+	o.f, o.fence, o.client, o.invoked = in.F, in.Fence, in.Client, invoked
+	o.resource = m.names.resources.id(in.Resource)
+	o.token, o.lease, o.value, o.expect = in.Token, in.Lease, in.Value, in.Expect
+	o.call = m.log.begin(o)
+	return o
+}
+
+func (m *linearizability) end(in *Input) {
+	o := m.open.find(in.Op)
+	if o == nil {
+		m.fail(in, false, "%s of operation %d at #%d has no invoke", in.Type, in.Op, in.Index)
+		o = m.begin(in, math.MinInt64) // it may have begun at any time before
+	}
+	m.log.end(o, in)
+	if m.failed == nil && m.config.View.Store {
+		m.reply(in, o)
+		if in.Type == history.Info && o.point == nowhere {
+			o.unknown = true
+			return
+		}
+	}
+	m.open.remove(in.Op)
+}
+
+// reply compares a client's reply with what the specification gave at the
+// operation's point.
+func (m *linearizability) reply(in *Input, o *openOp) {
+	switch {
+	case in.Type == history.Info:
+	case in.Type == history.OK:
+		switch {
+		case o.point != okPoint(o.f):
+			m.fail(in, o.point != nowhere, "the store answered ok to %s at #%d and noted %s for it (%s)",
+				m.describe(o), in.Index, o.point.text(), in.Resource)
+		case o.point == served && !sameValue(in.Value, o.answer):
+			m.fail(in, true, "the store answered %s to %s at #%d although the value was %s (%s)",
+				nilText(in.Value), m.describe(o), in.Index, nilText(o.answer), in.Resource)
+		}
+	case in.Error == history.Stale:
+		m.stale(in, o)
+	case o.point == applied || o.point == raised:
+		m.fail(in, true, "%s failed at #%d and yet took effect (%s)", m.describe(o), in.Index, in.Resource)
+	}
+}
+
+func (m *linearizability) stale(in *Input, o *openOp) {
+	f := at(&m.fences, o.fence)
+	switch {
+	case o.point != rejected:
+		m.fail(in, o.point != nowhere, "the store answered stale to %s at #%d and noted %s for it (%s)",
+			m.describe(o), in.Index, o.point.text(), in.Resource)
+	case !o.right:
+		m.fail(in, true, "the store answered stale to %s at #%d although no greater token was accepted: the greatest was %d (%s)",
+			m.describe(o), in.Index, o.highest, in.Resource)
+	case in.Highest != 0 && in.Highest != o.highest:
+		m.failAt(f.at, in, "the store answered %s at #%d that its greatest token was %d although it was %d (%s)",
+			m.describe(o), in.Index, in.Highest, o.highest, in.Resource)
+	}
+}
+
+// note steps the specification at a note of the store.
+func (m *linearizability) note(in *Input) {
+	o := m.open.find(in.Op)
+	effect := in.F == history.Apply || in.F == history.Raised
+	if o == nil || o.point == applied || o.point == raised || o.point != nowhere && !effect {
+		if effect {
+			m.strayEffect(in, o)
+		}
+		return
+	}
+	f := at(&m.fences, o.fence)
+	switch in.F {
+	case history.Apply:
+		m.apply(in, o, f)
+	case history.Raised:
+		o.point = raised
+		if o.f != history.Raise || !f.accepts(o.token, o.lease) {
+			m.refused(in, o, f)
+			return
+		}
+		m.lift(in, o, f)
+	case history.Reject:
+		o.point, o.highest = rejected, f.token
+		o.right = !f.accepts(o.token, o.lease)
+	case history.Served:
+		o.point, o.answer = served, *at(&m.values, o.resource)
+		if o.answer.Kind == history.Absent {
+			o.answer = m.config.Init
+		}
+		if o.f != history.Read || !f.readable(o.token, o.lease) {
+			m.refused(in, o, f)
+			return
+		}
+	}
+	if o.unknown {
+		m.open.remove(in.Op)
+	}
+}
+
+// apply steps a mutation. The token is the one that the client presented: a
+// store that applies under another one does not do what was asked.
+func (m *linearizability) apply(in *Input, o *openOp, f *witnessed) {
+	o.point = applied
+	v := at(&m.values, o.resource)
+	switch {
+	case !o.f.IsMutation():
+		m.fail(in, true, "the store applied %s at #%d, which is no mutation (%s)", m.describe(o), in.Index, in.Resource)
+	case !f.accepts(o.token, o.lease):
+		m.refused(in, o, f)
+	case o.f == history.CAS && !sameValue(m.current(v), o.expect):
+		m.fail(in, true, "the store applied %s at #%d although the value was %s (%s)",
+			m.describe(o), in.Index, nilText(m.current(v)), in.Resource)
+	default:
+		*v = nilFor(o.value)
+		if o.f == history.Delete {
+			*v = history.NilValue
+		}
+		m.lift(in, o, f)
+		if o.unknown {
+			m.open.remove(in.Op)
+		}
+	}
+}
+
+func (m *linearizability) current(v *history.Value) history.Value {
+	if v.Kind == history.Absent {
+		return nilFor(m.config.Init)
+	}
+	return *v
+}
+
+func (m *linearizability) lift(in *Input, o *openOp, f *witnessed) {
+	if o.token > f.token {
+		f.at = in.Index
+	}
+	f.lift(o.token, o.lease)
+	if o.f == history.Raise && o.unknown {
+		m.open.remove(in.Op)
+	}
+}
+
+// refused fails the witness: the store accepted what its fence forbids.
+func (m *linearizability) refused(in *Input, o *openOp, f *witnessed) {
+	if f.accepts(o.token, o.lease) {
+		m.fail(in, true, "the store noted %s at #%d for %s (%s)", in.F, in.Index, m.describe(o), in.Resource)
+		return
+	}
+	other := ""
+	if o.token == f.token {
+		other = " from another lease"
+	}
+	m.failAt(f.at, in, "the store accepted %s at #%d although token %d was accepted at #%d%s (%s)",
+		m.describe(o), in.Index, f.token, f.at, other, in.Resource)
+}
+
+func (m *linearizability) strayEffect(in *Input, o *openOp) {
+	if o != nil {
+		m.fail(in, true, "%s took effect a second time at #%d (%s)", m.describe(o), in.Index, in.Resource)
+		return
+	}
+	m.fail(in, true, "operation %d took effect at #%d, outside its interval (%s)", in.Op, in.Index, in.Resource)
+}
+
+func (m *linearizability) fail(in *Input, placed bool, format string, args ...any) {
+	m.failWith([]int64{in.Index}, placed, format, args...)
+}
+
+func (m *linearizability) failAt(before int64, in *Input, format string, args ...any) {
+	m.failWith([]int64{before, in.Index}, true, format, args...)
+}
+
+func (m *linearizability) failWith(events []int64, placed bool, format string, args ...any) {
+	if m.failed == nil {
+		m.failed = newViolation(m.property, events, format, args...)
+		m.placed = placed
+	}
+}
+
+// describe names an operation by content: "write 10 with token 1".
+func (m *linearizability) describe(o *openOp) string {
+	return describeCall(o.f, o.value, o.expect, o.token)
+}
+
+func describeCall(f history.F, value, expect history.Value, token history.Token) string {
+	text := f.String()
+	switch f {
+	case history.Write, history.Batch:
+		text += " " + nilText(value)
+	case history.CAS:
+		text += " " + nilText(expect) + " to " + nilText(value)
+	}
+	if token != 0 {
+		text += " with token " + token.String()
+	}
+	return text
+}
+
+// okPoint is the note that an ok of the verb needs.
+func okPoint(f history.F) point {
+	switch f {
+	case history.Raise:
+		return raised
+	case history.Read:
+		return served
+	}
+	return applied
+}
+
+func (p point) text() string {
+	return [...]string{"nothing", "apply", "raised", "reject", "served"}[p]
+}
+
+// nilFor makes the absent value nil: a deleted or never written resource reads
+// as nil, whether or not the history spells it.
+func nilFor(v history.Value) history.Value {
+	if v.Kind == history.Absent {
+		return history.NilValue
+	}
+	return v
+}
+
+func sameValue(a, b history.Value) bool { return a == b || nilFor(a) == nilFor(b) }
+
+func nilText(v history.Value) string { return nilFor(v).String() }
+
+func (m *linearizability) AppendKey(b []byte) []byte {
+	if m.failed != nil || m.broken != nil {
+		return append(b, ended)
+	}
+	fences := m.names.fences()
+	for _, i := range fences.order() {
+		if int(i) < len(m.fences) && m.fences[i].token != 0 {
+			b = appendText(b, fences.list[i])
+			b = appendInt(b, int64(m.fences[i].token))
+			b = appendLease(b, m.fences[i].lease)
+		}
+	}
+	b = append(b, 0)
+	for _, i := range m.names.resources.order() {
+		if int(i) < len(m.values) && m.values[i].Kind != history.Absent {
+			b = appendText(b, m.names.resources.list[i])
+			b = appendValue(b, m.values[i])
+		}
+	}
+	keys := make([][]byte, 0, m.open.count)
+	for i := range m.open.ops {
+		if o := &m.open.ops[i]; o.f != 0 {
+			keys = append(keys, m.openKey(o))
+		}
+	}
+	return appendSorted(b, keys)
+}
+
+// openKey describes an open operation by its client and content.
+func (m *linearizability) openKey(o *openOp) []byte {
+	b := appendText(nil, m.names.clients.list[o.client])
+	b = append(b, byte(o.f), byte(o.point))
+	b = appendBool(b, o.unknown)
+	b = appendBool(b, o.right)
+	b = appendText(b, m.names.resources.list[o.resource])
+	b = appendText(b, m.names.fences().list[o.fence])
+	b = appendInt(b, int64(o.token))
+	b = appendLease(b, o.lease)
+	b = appendInt(b, int64(o.highest))
+	b = appendValue(b, o.value)
+	b = appendValue(b, o.expect)
+	return appendValue(b, o.answer)
+}
+
+func appendValue(b []byte, v history.Value) []byte {
+	b = append(b, byte(v.Kind))
+	b = appendInt(b, v.Num)
+	return appendText(b, v.Str)
+}
+
+func (m *linearizability) Clone() Monitor {
+	c := *m
+	c.fences, c.values = slices.Clone(m.fences), slices.Clone(m.values)
+	c.open = m.open.clone()
+	c.log.calls = slices.Clone(m.log.calls)
+	return &c
+}
+
+// finish proves or searches.
+func (m *linearizability) finish() (Outcome, *Violation, int64) {
+	switch o, v := m.Verdict(); {
+	case o != Inconclusive || m.config.Forget:
+		return o, v, 0
+	case m.config.Source != nil:
+		m.log = logOf(m.config.Source, m.names)
+	}
+	s := search{property: m.property, names: m.names, config: m.config}
+	o, v := s.judgeScopes(m.log.calls, func(mine []call) spec { return fencedSpec(mine, m.config.Init) })
+	if o == Violated {
+		if m.placed {
+			v = m.failed
+		}
+		m.broken = v
+	}
+	if o == Satisfied {
+		v = nil
+	}
+	return o, v, s.steps
+}

@@ -1,0 +1,364 @@
+package checker
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+
+	"staleproof/model/history"
+)
+
+// A call is one operation with its outcome, as the search for a linearization
+// takes it.
+type call struct {
+	f        history.F
+	outcome  outcome
+	fence    int32
+	resource int32
+	client   int32
+	token    history.Token
+	highest  history.Token
+	lease    Lease
+	value    history.Value
+	expect   history.Value
+	answer   history.Value
+	invoked  int64
+	ended    int64
+}
+
+// outcome is what a client knows of an operation.
+type outcome uint8
+
+const (
+	unknown outcome = iota // it may take effect at any later time, or never
+	done
+	refused // as stale
+	failed  // without effect, for a reason that no specification explains
+)
+
+// never is the index of an end that a history does not hold.
+const never = math.MaxInt64
+
+// callLog keeps the calls of a history, in the order of their invocations.
+type callLog struct {
+	keep  bool
+	calls []call
+}
+
+func (l *callLog) begin(o *openOp) int32 {
+	if !l.keep {
+		return -1
+	}
+	l.calls = append(l.calls, call{f: o.f, fence: o.fence, resource: o.resource, client: o.client, token: o.token,
+		lease: o.lease, value: o.value, expect: o.expect, invoked: o.invoked, ended: never})
+	return int32(len(l.calls) - 1)
+}
+
+func (l *callLog) end(o *openOp, in *Input) {
+	if o.call < 0 {
+		return
+	}
+	c := &l.calls[o.call]
+	switch {
+	case in.Type == history.OK:
+		c.outcome, c.answer = done, in.Value
+	case in.Type == history.Fail && in.Error == history.Stale:
+		c.outcome, c.highest = refused, in.Highest
+	case in.Type == history.Fail:
+		c.outcome = failed
+	default:
+		return // unknown: it never ends
+	}
+	c.ended = in.Index
+}
+
+// logOf collects the calls on the store of a whole history.
+func logOf(h *history.History, n *names) callLog {
+	s := &Suite{names: n}
+	m := &linearizability{base: base{names: n}, log: callLog{keep: true}}
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Type != history.Note && e.F.IsStore() {
+			s.resolve(e)
+			m.Observe(&s.in)
+		}
+	}
+	return m.log
+}
+
+// search looks for a linearization with porcupine, which has no budget of
+// steps and whose timeout would make a verdict depend on the machine. So the
+// specification counts its steps and refuses all once the budget is spent: the
+// search then ends at once, and its "illegal" means nothing.
+type search struct {
+	property string
+	names    *names
+	config   Config
+	steps    int64 // taken so far, over all scopes
+}
+
+// bytesPerSearch bounds the memory of one search: porcupine keeps a bit set of
+// all operations per state that it has seen.
+const bytesPerSearch = 2 << 30
+
+// budget is the number of steps that a search of n calls may take.
+func (s *search) budget(n int) int64 {
+	return min(s.config.Budget, bytesPerSearch/int64(n/8+64))
+}
+
+// judgeScopes searches scope by scope, each with its own budget. A scope that
+// was not decided matters only when no other one is violated.
+func (s *search) judgeScopes(calls []call, specify func([]call) spec) (Outcome, *Violation) {
+	var undecided *Violation
+	fences := s.names.fences()
+	byFence := make([][]call, len(fences.list))
+	for i := range calls {
+		f := calls[i].fence
+		byFence[f] = append(byFence[f], calls[i])
+	}
+	for _, f := range fences.order() {
+		mine := byFence[f]
+		if len(mine) == 0 {
+			continue
+		}
+		switch o, v := s.judge(specify(mine), mine, fences.list[f]); o {
+		case Violated:
+			return o, v
+		case Inconclusive:
+			undecided = v
+		}
+	}
+	if undecided != nil {
+		return Inconclusive, undecided
+	}
+	return Satisfied, nil
+}
+
+// spec is a sequential specification. Its functions must be pure, and must not
+// panic: porcupine runs them where nobody recovers.
+type spec struct {
+	init any
+	// step reports whether a call with that outcome is possible in a state, and
+	// the state after it.
+	step  func(state any, c *call, o outcome) (bool, any)
+	equal func(a, b any) bool
+	hash  func(any) uint64
+}
+
+// judge searches for a linearization of the calls and, when there is none,
+// for the first reply that no order explains.
+func (s *search) judge(sp spec, calls []call, where string) (Outcome, *Violation) {
+	ok, spent := s.check(sp, calls, never)
+	if spent {
+		return Inconclusive, newViolation(s.property, nil, "undecided after %d steps over %d operations (%s): raise the budget",
+			s.budget(len(calls)), len(calls), where)
+	}
+	if ok {
+		return Satisfied, nil
+	}
+	return Violated, s.place(sp, calls, where)
+}
+
+// place finds the shortest prefix of the history that has no linearization: all
+// longer ones have none either. Its last reply is the place to look at.
+func (s *search) place(sp spec, calls []call, where string) *Violation {
+	byEnd := make([]*call, 0, len(calls))
+	for i := range calls {
+		if c := &calls[i]; c.ended != never && c.outcome != failed {
+			byEnd = append(byEnd, c)
+		}
+	}
+	if len(byEnd) == 0 {
+		return newViolation(s.property, nil, "no order explains the operations (%s)", where)
+	}
+	slices.SortFunc(byEnd, func(a, b *call) int { return cmp.Compare(a.ended, b.ended) })
+	low, high := 0, len(byEnd)-1 // the answer lies in byEnd[low:high+1]
+	for low < high {
+		mid := (low + high) / 2
+		if ok, spent := s.check(sp, calls, byEnd[mid].ended); ok || spent {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	c := byEnd[low]
+	return newViolation(s.property, []int64{c.invoked, c.ended}, "no order of the operations explains %s by %s, #%d to #%d (%s)",
+		c.reply(), s.names.clients.list[c.client], c.invoked, c.ended, where)
+}
+
+// reply describes a call and its outcome: "read -> 3".
+func (c *call) reply() string {
+	text := describeCall(c.f, c.value, c.expect, c.token)
+	switch {
+	case c.outcome == refused && c.highest != 0:
+		return text + " -> stale (greatest " + c.highest.String() + ")"
+	case c.outcome == refused:
+		return text + " -> stale"
+	case c.outcome == failed:
+		return text + " -> failed"
+	case c.f == history.Read:
+		return text + " -> " + nilText(c.answer)
+	}
+	return text + " -> ok"
+}
+
+// check searches for a linearization of what the history holds up to an index.
+// Calls that had not ended by then are left open.
+func (s *search) check(sp spec, calls []call, until int64) (ok, spent bool) {
+	budget := s.budget(len(calls))
+	used := int64(0)
+	model := porcupine.Model{
+		Init: func() any { return sp.init },
+		Step: func(state, input, output any) (bool, any) {
+			used++
+			c, isCall := input.(*call)
+			o, isOutcome := output.(outcome)
+			if used > budget || !isCall || !isOutcome {
+				return false, state
+			}
+			return sp.step(state, c, o)
+		},
+		Equal: sp.equal,
+		Hash:  sp.hash,
+	}
+	// One partition, so one goroutine: the count of steps is exact.
+	ok = porcupine.CheckEvents(model, porcupineEvents(calls, until))
+	s.steps += min(used, budget)
+	return ok, !ok && used > budget
+}
+
+// porcupineEvents orders invocations and ends by their indexes. Calls without
+// an end by then end after all, unknown: a mutation that is placed there has no
+// effect that anybody saw. What never had an effect is left out.
+func porcupineEvents(calls []call, until int64) []porcupine.Event {
+	type edge struct {
+		at  int64
+		id  int
+		end bool
+	}
+	edges := make([]edge, 0, 2*len(calls))
+	for i := range calls {
+		c := &calls[i]
+		if c.invoked > until || c.outcome == failed || c.f == history.Read && (c.outcome == unknown || c.ended > until) {
+			continue
+		}
+		edges = append(edges, edge{c.invoked, i, false}, edge{endBy(c, until), i, true})
+	}
+	slices.SortFunc(edges, func(a, b edge) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id))
+	})
+	list := make([]porcupine.Event, len(edges))
+	for i, e := range edges {
+		list[i] = porcupine.Event{Kind: porcupine.CallEvent, Value: &calls[e.id], Id: e.id}
+		if e.end {
+			o := calls[e.id].outcome
+			if calls[e.id].ended > until {
+				o = unknown
+			}
+			list[i] = porcupine.Event{Kind: porcupine.ReturnEvent, Value: o, Id: e.id}
+		}
+	}
+	return list
+}
+
+func endBy(c *call, until int64) int64 {
+	if c.ended > until {
+		return never
+	}
+	return c.ended
+}
+
+// fencedState is a state of the fenced register: immutable, and shared by the
+// states that differ in nothing.
+type fencedState struct {
+	fence
+	values []history.Value // by the resource's place in the scope; never absent
+}
+
+// fencedSpec is the sequential specification of one scope of the fenced store.
+func fencedSpec(calls []call, init history.Value) spec {
+	var resources []int32
+	for i := range calls {
+		if !slices.Contains(resources, calls[i].resource) {
+			resources = append(resources, calls[i].resource)
+		}
+	}
+	slices.Sort(resources)
+	start := &fencedState{values: make([]history.Value, len(resources))}
+	for i := range start.values {
+		start.values[i] = nilFor(init)
+	}
+	return spec{
+		init: start,
+		step: func(state any, c *call, o outcome) (bool, any) {
+			st, ok := state.(*fencedState)
+			i, known := slices.BinarySearch(resources, c.resource)
+			if !ok || !known {
+				return false, state
+			}
+			return st.step(c, o, i)
+		},
+		equal: func(a, b any) bool {
+			x, _ := a.(*fencedState)
+			y, _ := b.(*fencedState)
+			return x == y || x != nil && y != nil && x.fence == y.fence && slices.Equal(x.values, y.values)
+		},
+		hash: func(a any) uint64 {
+			st, _ := a.(*fencedState)
+			return st.hash()
+		},
+	}
+}
+
+// step is the fenced register on the resource in place i.
+func (st *fencedState) step(c *call, o outcome, i int) (bool, any) {
+	if c.f == history.Read {
+		readable := st.readable(c.token, c.lease)
+		if o == refused {
+			return !readable && st.greatest(c), st
+		}
+		return o != done || readable && sameValue(c.answer, st.values[i]), st
+	}
+	accepted := st.accepts(c.token, c.lease)
+	if o == refused {
+		return !accepted && st.greatest(c), st
+	}
+	takes := accepted && (c.f != history.CAS || sameValue(c.expect, st.values[i]))
+	if !takes {
+		return o != done, st
+	}
+	next := &fencedState{st.fence, st.values}
+	next.lift(c.token, c.lease)
+	if c.f != history.Raise {
+		next.values = slices.Clone(st.values)
+		next.values[i] = nilFor(c.value)
+		if c.f == history.Delete {
+			next.values[i] = history.NilValue
+		}
+	}
+	return true, next
+}
+
+// greatest reports whether a stale reply told the greatest token right.
+func (st *fencedState) greatest(c *call) bool { return c.highest == 0 || c.highest == st.token }
+
+func (st *fencedState) hash() uint64 {
+	if st == nil {
+		return 0
+	}
+	h := mix(uint64(st.token), uint64(st.lease))
+	for _, v := range st.values {
+		h = mix(h, hashValue(v))
+	}
+	return h
+}
+
+func hashValue(v history.Value) uint64 {
+	return mix(uint64(v.Kind)<<56^uint64(v.Num), hashText(v.Str))
+}
+
+func mix(a, b uint64) uint64 {
+	h := (a ^ b<<31 ^ b>>33) * 0x9e3779b97f4a7c15
+	return h ^ h>>29
+}
