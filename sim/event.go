@@ -5,7 +5,7 @@ import "slices"
 // happen takes the next event off the queue and lets it happen, or ends the run.
 func (w *World) happen() {
 	if w.running == 0 && w.flying == 0 && w.script == nil {
-		w.finish(EndDone)
+		w.finish(EndDone, nil)
 		return
 	}
 	for len(w.queue) > 0 && w.stale(&w.queue[0]) {
@@ -13,11 +13,11 @@ func (w *World) happen() {
 	}
 	switch {
 	case len(w.queue) == 0:
-		w.finish(EndIdle)
+		w.finish(EndIdle, nil)
 	case w.cfg.Horizon > 0 && w.queue[0].at > int64(w.cfg.Horizon):
-		w.finish(EndHorizon)
+		w.finish(EndHorizon, nil)
 	case w.events >= w.maxEvents:
-		w.finish(EndLimit)
+		w.finish(EndLimit, nil)
 	default:
 		e := w.take()
 		w.now = e.at

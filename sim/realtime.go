@@ -105,3 +105,11 @@ func (m *Mutex) Unlock(ctx context.Context) {
 	m.waiters = append(m.waiters[:0], m.waiters[1:]...)
 	m.owner.wake(true)
 }
+
+// Yield marks a place where a simulated process may be paused or crash, or where
+// another task of it may run first; see [Proc.Yield]. Elsewhere it does nothing.
+func Yield(ctx context.Context, label string) {
+	if p := FromContext(ctx); p != nil {
+		p.Yield(label)
+	}
+}

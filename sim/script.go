@@ -162,6 +162,6 @@ func (s *Script) Advance(d time.Duration) {
 
 // End ends the run.
 func (s *Script) End() Result {
-	s.w.finish(EndDone)
+	s.w.finish(EndDone, nil)
 	return s.w.Run()
 }

@@ -351,15 +351,16 @@ func (w *World) mount(p *Proc) {
 	p.c.task = p
 }
 
-// finish ends the run and unwinds every task.
-func (w *World) finish(end End) {
+// finish ends the run and unwinds every task but self, which is running, if one
+// is, and unwinds itself.
+func (w *World) finish(end End, self *Proc) {
 	if w.over {
 		return
 	}
 	w.over, w.end = true, end
 	w.runnable = w.runnable[:0]
 	for _, n := range w.processes[:w.count] {
-		n.kill(nil)
+		n.kill(self)
 		n.queued = false
 	}
 }
@@ -371,8 +372,7 @@ func (w *World) panicked(p *Proc, value any, stack []byte) {
 	}
 	w.note(Note{Kind: NotePanic, Proc: p.n.id, Label: fmt.Sprint(value)})
 	w.panic = &Panic{Process: p.n.name, Task: p.name, Value: value, Stack: string(stack)}
-	p.killed = true
-	w.finish(EndPanic)
+	w.finish(EndPanic, p)
 }
 
 // note numbers n, folds it into the digest and tells the observer.
