@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -16,6 +17,9 @@ const netSites = SiteSet(1<<SiteDelay | 1<<SiteHold | 1<<SiteDrop | 1<<SiteDupli
 // send puts m on its way.
 func (w *World) send(n *process, m Message) {
 	w.checkBody(m.Body)
+	if uint(m.To) >= uint(w.count) {
+		panic(Misuse(fmt.Sprintf("a message to process number %d: expected one of the %d processes of this world; take the number from Proc.Peer or Message.From", m.To, w.count)))
+	}
 	w.messages++
 	m.ID = w.messages
 	w.digest = foldAny(mix(w.digest, uint64(m.From)<<32^uint64(m.To)), m.Body)
