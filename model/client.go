@@ -1,0 +1,155 @@
+package model
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"staleproof/model/history"
+	"staleproof/sim"
+)
+
+// Client speaks to a lease manager and a store in a simulation and records in
+// the history what it asked and was told. It serves one task of one process; its
+// methods take the context of that task. It implements [Coordinator] and [Store].
+type Client struct {
+	cfg     Config
+	manager sim.ID
+	store   sim.ID
+	client  string // who it is in the history
+	process string // the line of operations, new after an unknown outcome
+	base    string
+	unknown int
+	rec     reporter
+}
+
+// NewClient returns the client of p's process; line names the task when the
+// process has several, and is empty for its main one.
+func NewClient(p *sim.Proc, cfg Config, manager, store sim.ID, line string) *Client {
+	base := p.Name()
+	if line != "" {
+		base += "." + line
+	}
+	if p.Incarnation() > 0 {
+		base += "." + strconv.Itoa(p.Incarnation())
+	}
+	return &Client{cfg: cfg, manager: manager, store: store, client: p.Name(), process: base, base: base}
+}
+
+// Acquire asks the lease manager for a lease.
+func (c *Client) Acquire(ctx context.Context, resource string, ttl time.Duration) (Lease, error) {
+	sent := sim.Now(ctx)
+	reply, err := c.do(ctx, c.manager, Request{F: history.Acquire, Resource: resource, TTL: ttl})
+	if err != nil {
+		return Lease{}, err
+	}
+	return Lease{Resource: resource, Token: reply.Token, ID: reply.Lease, Generation: reply.Generation,
+		TTL: ttl, Deadline: sent.Add(c.cfg.Term(ttl))}, nil
+}
+
+// Renew extends l.
+func (c *Client) Renew(ctx context.Context, l Lease) (Lease, error) {
+	sent := sim.Now(ctx)
+	reply, err := c.do(ctx, c.manager, Request{F: history.Renew, Resource: l.Resource, Token: l.Token, Lease: l.ID, TTL: l.TTL})
+	if err != nil {
+		return l, err
+	}
+	l.Token, l.Deadline = reply.Token, sent.Add(c.cfg.Term(l.TTL))
+	return l, nil
+}
+
+// Release gives l back.
+func (c *Client) Release(ctx context.Context, l Lease) error {
+	_, err := c.do(ctx, c.manager, Request{F: history.Release, Resource: l.Resource, Token: l.Token, Lease: l.ID})
+	return err
+}
+
+// Raise lifts the store's fence.
+func (c *Client) Raise(ctx context.Context, resource string, l Lease) error {
+	_, err := c.ask(ctx, history.Raise, resource, l, 0)
+	return err
+}
+
+// Read reads a resource.
+func (c *Client) Read(ctx context.Context, resource string, l Lease) (int64, error) {
+	reply, err := c.ask(ctx, history.Read, resource, l, 0)
+	return reply.Value, err
+}
+
+// Write writes a resource.
+func (c *Client) Write(ctx context.Context, resource string, l Lease, value int64) error {
+	_, err := c.ask(ctx, history.Write, resource, l, value)
+	return err
+}
+
+// Delete deletes a resource; reading it gives 0 then.
+func (c *Client) Delete(ctx context.Context, resource string, l Lease) error {
+	_, err := c.ask(ctx, history.Delete, resource, l, 0)
+	return err
+}
+
+// ask sends an operation to the store, with the lease under which it is made.
+func (c *Client) ask(ctx context.Context, f history.F, resource string, l Lease, value int64) (Reply, error) {
+	return c.do(ctx, c.store, Request{F: f, Resource: resource, Token: l.Token, Lease: l.ID, Value: value,
+		Unfenced: f.IsMutation() && c.cfg.Defects.Has(LocalCheckOnly|RenewAndTrust)})
+}
+
+// do sends a request, waits for the answer and records both.
+func (c *Client) do(ctx context.Context, to sim.ID, r Request) (Reply, error) {
+	p := sim.FromContext(ctx)
+	r.Op, r.Client = p.Serial(), c.client
+	e := history.Event{Type: history.Invoke, F: r.F, Op: r.Op, Resource: r.Resource, Token: r.Token, Lease: r.Lease}
+	if r.F == history.Write {
+		e.Value = history.IntValue(r.Value)
+	}
+	c.tell(p, e)
+	body, err := p.Call(to, r, c.cfg.Timeout)
+	reply, answered := body.(Reply)
+	if err != nil || !answered {
+		e.Type, e.Error = history.Info, "timeout"
+		c.tell(p, e)
+		c.unknown++
+		c.process = c.base + "/" + strconv.Itoa(c.unknown)
+		return Reply{}, ErrUnknownOutcome
+	}
+	err = c.outcome(&e, r, reply)
+	c.tell(p, e)
+	return reply, err
+}
+
+// outcome completes e, the end of r, and turns a refusal into an error.
+func (c *Client) outcome(e *history.Event, r Request, reply Reply) error {
+	e.Type = history.Fail
+	switch reply.Status {
+	case StatusStale:
+		e.Error, e.Highest, e.Owner = history.Stale, reply.Highest, reply.Owner
+		return &StaleTokenError{Resource: r.Resource, Presented: r.Token, Highest: reply.Highest, Owner: reply.Owner}
+	case StatusHeld:
+		e.Error = "held"
+		return &HeldError{Resource: r.Resource, RetryAfter: reply.RetryAfter}
+	case StatusNotHolder:
+		e.Error = "not the holder"
+		return ErrNotHolder
+	case StatusFailed:
+		e.Error = "refused"
+		return errRefused
+	}
+	e.Type = history.OK
+	switch r.F {
+	case history.Acquire:
+		e.Token, e.Lease, e.Generation = reply.Token, reply.Lease, reply.Generation
+	case history.Renew:
+		e.Token = reply.Token
+	case history.Read:
+		e.Value = history.IntValue(reply.Value)
+	}
+	return nil
+}
+
+func (c *Client) tell(p *sim.Proc, e history.Event) {
+	e.Process = c.process
+	if c.process != c.client {
+		e.Client = c.client
+	}
+	c.rec.note(p, e)
+}

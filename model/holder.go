@@ -1,0 +1,245 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"staleproof/model/history"
+	"staleproof/sim"
+)
+
+var errRefused = errors.New("model: the server refused the request")
+
+// HolderConfig is the workload of a [Holder].
+type HolderConfig struct {
+	Config
+	Resource string
+	// Acquisitions is how many leases it takes, one after another, and Writes how
+	// many values it writes under each.
+	Acquisitions int
+	Writes       int
+	// Work is how long it works before each write, on its own clock.
+	Work time.Duration
+	// Renew starts a task beside the work that renews the lease at each third of
+	// its term.
+	Renew bool
+}
+
+// Holder is a client that works under a lease. It believes in the lease until
+// its own deadline, lifts the fence before it reads anything, looks at its clock
+// before each write, and gives up when the store calls its token stale.
+type Holder struct {
+	cfg         HolderConfig
+	coordinator Coordinator
+	store       Store
+	keeper      Coordinator // of the renewal task
+	lease       Lease
+	holds       bool
+	writes      int64
+	rec         reporter
+}
+
+// NewHolder returns a holder that speaks to the processes of p's world called
+// "manager" and "store".
+func NewHolder(p *sim.Proc, cfg HolderConfig) *Holder {
+	manager, store := p.Peer("manager"), p.Peer("store")
+	c := NewClient(p, cfg.Config, manager, store, "")
+	h := &Holder{cfg: cfg, coordinator: c, store: c}
+	if cfg.Renew {
+		h.keeper = NewClient(p, cfg.Config, manager, store, "renew")
+	}
+	return h
+}
+
+// Run takes leases and works under them until it has had cfg.Acquisitions, or
+// has tried four times as often.
+func (h *Holder) Run(ctx context.Context) {
+	had := 0
+	for try := 0; had < h.cfg.Acquisitions && try < 4*h.cfg.Acquisitions; try++ {
+		sim.Yield(ctx, "acquire")
+		err := h.Acquire(ctx)
+		var held *HeldError
+		switch {
+		case err == nil:
+			had++
+			h.work(ctx)
+		case errors.As(err, &held):
+			sim.Sleep(ctx, held.RetryAfter)
+		default:
+			sim.Sleep(ctx, h.cfg.Work)
+		}
+	}
+}
+
+// Acquire takes a lease and lifts the fence to its token. On an error the holder
+// holds nothing.
+func (h *Holder) Acquire(ctx context.Context) error {
+	l, err := h.coordinator.Acquire(ctx, h.cfg.Resource, h.cfg.TTL)
+	if err != nil {
+		return err
+	}
+	h.believe(ctx, l)
+	if h.cfg.Renew {
+		sim.Go(ctx, "renew", h.keepAlive)
+	}
+	if err := h.store.Raise(ctx, l.Resource, l); err != nil {
+		return h.failed(ctx, err)
+	}
+	return nil
+}
+
+// work reads once, writes, and releases.
+func (h *Holder) work(ctx context.Context) {
+	if _, err := h.Read(ctx); err != nil && !h.holds {
+		return
+	}
+	for range h.cfg.Writes {
+		if sim.Sleep(ctx, h.cfg.Work); !h.holds {
+			return
+		}
+		h.writes++
+		if h.Write(ctx, h.value(ctx)); !h.holds {
+			return
+		}
+	}
+	h.Release(ctx)
+}
+
+// value is one that nobody else writes.
+func (h *Holder) value(ctx context.Context) int64 {
+	p := sim.FromContext(ctx)
+	return int64(p.ID()+1)*100 + h.writes + 10_000*int64(p.Incarnation())
+}
+
+// Read reads the resource under the lease.
+func (h *Holder) Read(ctx context.Context) (int64, error) {
+	if err := h.check(ctx); err != nil {
+		return 0, err
+	}
+	v, err := h.store.Read(ctx, h.cfg.Resource, h.lease)
+	return v, h.failed(ctx, err)
+}
+
+// ErrExpired is the error of an operation that the holder does not send, because
+// by its own clock the lease has ended, or because it holds none.
+var ErrExpired = errors.New("model: the lease has ended by its holder's clock")
+
+// Write writes the resource under the lease, if the lease has not ended by the
+// holder's own clock. Between that look and the sending anything may happen.
+func (h *Holder) Write(ctx context.Context, value int64) error {
+	if h.cfg.Defects.Has(RenewAndTrust) && h.holds {
+		l, err := h.coordinator.Renew(ctx, h.lease)
+		if err != nil {
+			h.disbelieve(ctx)
+			return err
+		}
+		h.believe(ctx, l)
+	}
+	if err := h.check(ctx); err != nil {
+		return err
+	}
+	sim.Yield(ctx, "checked")
+	return h.failed(ctx, h.store.Write(ctx, h.cfg.Resource, h.lease, value))
+}
+
+// Raise lifts the fence to the lease's token once more.
+func (h *Holder) Raise(ctx context.Context) error {
+	if err := h.check(ctx); err != nil {
+		return err
+	}
+	return h.failed(ctx, h.store.Raise(ctx, h.cfg.Resource, h.lease))
+}
+
+// Renew extends the lease.
+func (h *Holder) Renew(ctx context.Context) error {
+	if err := h.check(ctx); err != nil {
+		return err
+	}
+	l, err := h.coordinator.Renew(ctx, h.lease)
+	if err != nil {
+		return h.failed(ctx, err)
+	}
+	h.believe(ctx, l)
+	return nil
+}
+
+// Release gives the lease back.
+func (h *Holder) Release(ctx context.Context) error {
+	if err := h.check(ctx); err != nil {
+		return err
+	}
+	l := h.lease
+	h.disbelieve(ctx)
+	return h.coordinator.Release(ctx, l)
+}
+
+// check looks at the holder's own clock.
+func (h *Holder) check(ctx context.Context) error {
+	if h.holds && sim.Now(ctx).Before(h.lease.Deadline) {
+		return nil
+	}
+	h.disbelieve(ctx)
+	return ErrExpired
+}
+
+// failed decides what an error means for the holder's belief, and returns it. A
+// rejection as stale ends it: what was prepared under the lease is dropped.
+func (h *Holder) failed(ctx context.Context, err error) error {
+	var stale *StaleTokenError
+	if errors.As(err, &stale) && !h.cfg.Defects.Has(HolderIgnoresRejection) || errors.Is(err, ErrNotHolder) {
+		h.disbelieve(ctx)
+	}
+	return err
+}
+
+// keepAlive renews the lease at each third of its term, as long as the holder
+// believes in it.
+func (h *Holder) keepAlive(ctx context.Context) {
+	id := h.lease.ID
+	for {
+		sim.Sleep(ctx, h.lease.TTL/3)
+		if !h.holds || h.lease.ID != id {
+			return
+		}
+		l, err := h.keeper.Renew(ctx, h.lease)
+		switch {
+		case !h.holds || h.lease.ID != id:
+			return
+		case err == nil:
+			h.believe(ctx, l)
+		case !errors.Is(err, ErrUnknownOutcome):
+			h.disbelieve(ctx)
+			return
+		}
+	}
+}
+
+// believe takes l as the holder's lease. Its deadline never moves back.
+func (h *Holder) believe(ctx context.Context, l Lease) {
+	if h.holds && h.lease.ID == l.ID && h.lease.Deadline.After(l.Deadline) {
+		l.Deadline = h.lease.Deadline
+	}
+	h.lease, h.holds = l, true
+	h.tell(ctx, history.Believe)
+}
+
+func (h *Holder) disbelieve(ctx context.Context) {
+	if h.holds {
+		h.holds = false
+		h.tell(ctx, history.Disbelieve)
+	}
+}
+
+func (h *Holder) tell(ctx context.Context, f history.F) {
+	p := sim.FromContext(ctx)
+	if p == nil {
+		return
+	}
+	e := history.Event{Type: history.Note, F: f, Resource: h.lease.Resource, Token: h.lease.Token,
+		Lease: h.lease.ID, Owner: p.Name(), Generation: h.lease.Generation}
+	if f == history.Believe {
+		e.Until = h.lease.Deadline.UnixNano()
+	}
+	h.rec.note(p, e)
+}

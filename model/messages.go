@@ -1,0 +1,142 @@
+package model
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"staleproof/model/history"
+	"staleproof/sim"
+)
+
+// Request is what a client asks of the lease manager or of the store.
+type Request struct {
+	F        history.F // Acquire, Renew, Release; Raise, Read, Write, Delete
+	Op       int64     // number of the operation in the history; copies of a message share it
+	Resource string
+	Client   string
+	Token    Token
+	Lease    string // identity
+	Value    int64  // to write
+	TTL      time.Duration
+	// Unfenced requests carry no token on the wire: Token and Lease only say, for
+	// the history, under which lease they were made.
+	Unfenced bool
+}
+
+// Fold hashes r for the digest of a run.
+func (r Request) Fold(h uint64) uint64 {
+	h = sim.Mix(h, uint64(r.F)<<56^uint64(r.Token)<<32^uint64(r.Value))
+	h = sim.Mix(h, uint64(r.TTL)<<1|b2u(r.Unfenced))
+	return sim.MixString(sim.MixString(sim.MixString(h, r.Resource), r.Client), r.Lease)
+}
+
+func b2u(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// String says what r asks, for people.
+func (r Request) String() string {
+	s := r.F.String()
+	if r.F == history.Write {
+		s += " " + strconv.FormatInt(r.Value, 10)
+	}
+	switch {
+	case r.Unfenced:
+		s += " (no token)"
+	case r.Token > 0:
+		s += " (token " + r.Token.String() + ")"
+	}
+	return s
+}
+
+// Status is how a request ended. The zero Status is no answer.
+type Status uint8
+
+const (
+	StatusOK Status = iota + 1
+	StatusStale
+	StatusHeld
+	StatusNotHolder
+	StatusFailed // refused for another reason; nothing was changed
+)
+
+// Reply answers a [Request].
+type Reply struct {
+	Status     Status
+	Value      int64 // read
+	Token      Token // granted
+	Lease      string
+	Generation int64
+	Highest    Token  // of a stale refusal
+	Owner      string // of a stale refusal: whose token that is
+	RetryAfter time.Duration
+}
+
+// Fold hashes r for the digest of a run.
+func (r Reply) Fold(h uint64) uint64 {
+	h = sim.Mix(h, uint64(r.Status)<<56^uint64(r.Token)<<32^uint64(r.Value))
+	h = sim.Mix(h, uint64(r.Highest)^uint64(r.Generation)<<32^uint64(r.RetryAfter)<<16)
+	return sim.MixString(sim.MixString(h, r.Lease), r.Owner)
+}
+
+// String says what r answers, for people.
+func (r Reply) String() string {
+	switch {
+	case r.Status == StatusStale:
+		return fmt.Sprintf("stale (highest %d)", r.Highest)
+	case r.Status == StatusHeld:
+		return "held by another"
+	case r.Status == StatusNotHolder:
+		return "not the holder"
+	case r.Status == StatusFailed:
+		return "refused"
+	case r.Token > 0:
+		return "token " + r.Token.String()
+	}
+	return "ok"
+}
+
+// OK is the reply to an operation that took effect; value is what was read or written.
+func OK(value int64) Reply { return Reply{Status: StatusOK, Value: value} }
+
+// Stale is the reply of a fence that has accepted the token highest.
+func Stale(highest Token) Reply { return Reply{Status: StatusStale, Highest: highest} }
+
+// reporter makes observations. Its event is used again and again: an observer
+// that keeps one copies it.
+type reporter struct{ e history.Event }
+
+func (r *reporter) note(p *sim.Proc, e history.Event) {
+	r.e = e
+	p.Observe(&r.e)
+}
+
+// leaseNames holds the identities of the first leases of a run, made once.
+var leaseNames = func() (names [256]string) {
+	for i := range names {
+		names[i] = leaseName(i)
+	}
+	return names
+}()
+
+// leaseID returns the identity of the n-th lease of a lease manager, from 0:
+// unique, without order, and the same in every run.
+func leaseID(n int64) string {
+	if n < int64(len(leaseNames)) {
+		return leaseNames[n]
+	}
+	return leaseName(int(n))
+}
+
+func leaseName(n int) string {
+	const odd = 0x6b2d
+	id := fmt.Sprintf("%04x", uint16(0x91cd+n*odd))
+	if n > 0xffff {
+		id += fmt.Sprintf("-%x", n>>16)
+	}
+	return id
+}
