@@ -237,12 +237,17 @@ func (n *process) freeze(d int64, suspend bool, label string) {
 	w.schedule(entry{at: n.thaw, kind: atResume, proc: n.id})
 }
 
-func (n *process) resume() {
+// thawed ends a freeze; a clock that stood still goes on from where it stood.
+func (n *process) thawed() {
 	n.frozen = false
 	if n.clock.stopped {
 		n.clock.since = n.w.now
 		n.clock.stopped = false
 	}
+}
+
+func (n *process) resume() {
+	n.thawed()
 	n.w.note(Note{Kind: NoteResume, Proc: n.id})
 	n.enqueue()
 }
@@ -253,11 +258,7 @@ func (n *process) crash(d int64, self *Proc, label string) {
 	w := n.w
 	n.up = false
 	n.incarnation++
-	if n.frozen {
-		n.frozen = false
-		n.clock.stopped = false
-		n.clock.since = w.now
-	}
+	n.thawed()
 	w.note(Note{Kind: NoteCrash, Proc: n.id, For: d, Label: label})
 	if n.finished {
 		n.finished = false
