@@ -82,10 +82,13 @@ func (p *Proc) scripted(label string) {
 }
 
 // Tell hands body to a process at once, as if from itself, and lets the world
-// come to rest.
+// come to rest. A process that is down does not hear it, nor does any after the
+// end of the run.
 func (s *Script) Tell(to ID, body any) {
-	n := s.w.processes[to]
-	n.accept(Message{From: to, To: to, Timer: true, Body: body})
+	if n := s.w.processes[to]; n.up && !s.w.over {
+		s.w.checkBody(body)
+		n.accept(Message{From: to, To: to, Timer: true, Body: body})
+	}
 	s.Settle()
 }
 
@@ -137,15 +140,18 @@ func (s *Script) Paused(proc ID) bool { return s.w.processes[proc].frozen }
 
 // Resume lets a frozen process go on.
 func (s *Script) Resume(proc ID) {
-	if n := s.w.processes[proc]; n.frozen {
+	if n := s.w.processes[proc]; n.frozen && !s.w.over {
 		n.resume()
 	}
 	s.Settle()
 }
 
-// Crash crashes a process; it restarts after the given time.
+// Crash crashes a process; it restarts after the given time. A process that is
+// down already restarts when it was going to.
 func (s *Script) Crash(proc ID, restart time.Duration) {
-	s.w.processes[proc].crash(int64(restart), nil, "")
+	if n := s.w.processes[proc]; n.up && !s.w.over {
+		n.crash(int64(restart), nil, "")
+	}
 	s.Settle()
 }
 
