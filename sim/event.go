@@ -43,7 +43,11 @@ func (w *World) stale(e *entry) bool {
 // that waits longer now, it is scheduled again.
 func (w *World) drop() {
 	e := w.queue.remove(0)
-	if e.kind != atWake || w.slots[e.ref].alarm != e.seq {
+	if e.kind == atTimer {
+		w.freeFlight(e.ref)
+		return
+	}
+	if w.slots[e.ref].alarm != e.seq {
 		return
 	}
 	p := w.slots[e.ref]
