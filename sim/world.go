@@ -142,8 +142,10 @@ func NewWorld(cfg Config, chooser Chooser, observer Observer) *World {
 	return w
 }
 
-// Reset makes w a world without processes, as new. observer may be nil.
+// Reset makes w a world without processes, as new; a run that has not ended is
+// given up. observer may be nil.
 func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
+	w.giveUp()
 	w.cfg, w.chooser, w.observer, w.script = cfg, chooser, observer, nil
 	w.seeded, _ = chooser.(*Seeded)
 	w.wants = 0
@@ -180,9 +182,18 @@ func (w *World) Close() {
 	if w.closed {
 		return
 	}
+	w.giveUp()
 	w.closed = true
 	for _, c := range w.coros {
 		c.stop()
+	}
+}
+
+// giveUp ends a run that has not ended, so that its coroutines are free again.
+func (w *World) giveUp() {
+	if w.count > 0 && !w.over {
+		w.finish(EndDone, nil)
+		w.drive(&w.base)
 	}
 }
 
