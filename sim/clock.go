@@ -1,5 +1,7 @@
 package sim
 
+import "time"
+
 // million is the unit of drift: parts per million.
 const million = 1_000_000
 
@@ -38,21 +40,26 @@ func scale(dt, ppm int64) int64 {
 // when returns the first true time, not before now, at which the monotonic clock
 // reads at least deadline. The clock must not be stopped.
 func (c *clock) when(now, deadline int64) int64 {
-	wait := deadline - c.read(now)
-	if wait <= 0 {
-		return now
+	wait := deadline - c.mono // of clock time, from the beginning of this piece
+	if wait > 0 && c.ppm != 0 {
+		rate := million + c.ppm // of clock time in a million of true time
+		whole, rest := wait/rate, wait%rate
+		wait = whole*million + (rest*million+rate-1)/rate
 	}
-	if c.ppm == 0 {
-		return now + wait
+	return max(now, c.since+wait)
+}
+
+// never is a clock time that no run reaches, 73 years, and far enough from the
+// end of an int64 to be converted to true time.
+const never = 1 << 61
+
+// after returns the clock time d after true time now.
+func (c *clock) after(now int64, d time.Duration) int64 {
+	mono := c.read(now)
+	if int64(d) > never-mono {
+		return never
 	}
-	guess := now + wait - scale(wait, c.ppm)
-	for c.read(guess) < deadline {
-		guess += 1 + (deadline-c.read(guess))/2
-	}
-	for guess > now && c.read(guess-1) >= deadline {
-		guess--
-	}
-	return guess
+	return mono + int64(d)
 }
 
 // piece begins a new piece at true time now.
