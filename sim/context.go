@@ -46,7 +46,7 @@ func (c *procContext) Err() error {
 	switch {
 	case c.p.killed:
 		return context.Canceled
-	case c.deadline != 0 && c.p.n.clock.read(c.p.w.now) >= c.deadline:
+	case c.deadline != 0 && int64(c.p.Now()) >= c.deadline:
 		return context.DeadlineExceeded
 	}
 	return nil
@@ -70,7 +70,7 @@ func Remaining(ctx context.Context) time.Duration {
 	if !ok || c.deadline == 0 {
 		return 0
 	}
-	if left := c.deadline - c.p.n.clock.read(c.p.w.now); left > 0 {
+	if left := c.deadline - int64(c.p.Now()); left > 0 {
 		return time.Duration(left)
 	}
 	return -1

@@ -25,7 +25,7 @@ func (w *World) newCoro() *coro {
 	c := &coro{w: w}
 	c.resume, c.stop = iter.Pull(func(yield func(struct{}) bool) {
 		c.suspend = yield
-		w.turn = nil // it was its turn to start
+		w.turn, w.live = nil, c // it was its turn to start
 		for {
 			c.task.main()
 			c.task = nil
@@ -47,7 +47,7 @@ func (w *World) drive(self *coro) bool {
 		}
 		switch t := w.turn; {
 		case t == self:
-			w.turn = nil
+			w.turn, w.live = nil, self
 			return true
 		case t.onChain: // further down: hand the stack back
 			self.onChain = false

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -56,7 +57,7 @@ func (p *Proc) Peer(name string) ID { return p.w.Lookup(name) }
 // Now reads the process's monotonic clock: the time since its machine started,
 // which drifts, and stands still while the machine is suspended.
 func (p *Proc) Now() time.Duration {
-	if p.killed {
+	if p.gone() {
 		return 0
 	}
 	return time.Duration(p.n.clock.read(p.w.now))
@@ -64,7 +65,7 @@ func (p *Proc) Now() time.Duration {
 
 // Wall reads the process's wall clock, which also jumps.
 func (p *Proc) Wall() time.Time {
-	if p.killed {
+	if p.gone() {
 		return time.Time{}
 	}
 	w, n := p.w, p.n
@@ -80,7 +81,7 @@ func (p *Proc) Wall() time.Time {
 // Send sends body, a plain comparable value, to a process. It does not block
 // and does not say whether the message arrives.
 func (p *Proc) Send(to ID, body any) {
-	if p.killed {
+	if p.gone() {
 		return
 	}
 	p.w.send(p.n, Message{From: p.n.id, To: to, Body: body})
@@ -89,7 +90,7 @@ func (p *Proc) Send(to ID, body any) {
 // Reply answers a message that came from [Proc.Call]; for any other message it is
 // a plain Send to its sender.
 func (p *Proc) Reply(m Message, body any) {
-	if p.killed {
+	if p.gone() {
 		return
 	}
 	p.w.send(p.n, Message{From: p.n.id, To: m.From, Call: m.Call, Reply: m.Call != 0, Body: body})
@@ -178,9 +179,18 @@ func (p *Proc) block() {
 
 // mustLive takes a dead process's deferred call off its stack.
 func (p *Proc) mustLive() {
-	if p.killed {
+	if p.gone() {
 		panic(unwind{})
 	}
+}
+
+// gone reports whether p is dead, so that nothing that it does may reach the
+// world. It refuses to serve any task but its own.
+func (p *Proc) gone() bool {
+	if p.w.live != p.c && !p.killed {
+		panic(Misuse(fmt.Sprintf("task %s was used by other code than its own: every task has a Proc and a context of its own, that its function is given; they must not be shared or kept", p.name)))
+	}
+	return p.killed
 }
 
 // Yield marks a place where the process may be paused, suspended or crash, and
@@ -253,7 +263,7 @@ func (p *Proc) preempt(label string) {
 // Choose answers a choice of the process's own, from 0 to n-1; the label is for
 // people. n below 1 counts as 1.
 func (p *Proc) Choose(label string, n int) int {
-	if p.killed {
+	if p.gone() {
 		return 0
 	}
 	k := p.w.choose(p.n, SiteUser, p.n.users, n, label)
@@ -264,7 +274,7 @@ func (p *Proc) Choose(label string, n int) int {
 // Go starts another task of the process: a second line of execution that shares
 // its memory, crash, pause and clocks. Which ready task runs next is a choice.
 func (p *Proc) Go(name string, fn func(p *Proc)) {
-	if p.killed {
+	if p.gone() {
 		return
 	}
 	p.n.newTask(name).fn = fn
@@ -273,7 +283,7 @@ func (p *Proc) Go(name string, fn func(p *Proc)) {
 // After hands body to the process's own Handler, or mailbox, after d on the
 // monotonic clock, unless the process crashes first. The message has Timer set.
 func (p *Proc) After(d time.Duration, body any) {
-	if p.killed {
+	if p.gone() {
 		return
 	}
 	w, n := p.w, p.n
@@ -287,7 +297,7 @@ func (p *Proc) After(d time.Duration, body any) {
 // Serial returns a number that no other call in the run gets, from 1. It names
 // things, such as operations; nothing may be decided by it.
 func (p *Proc) Serial() int64 {
-	if p.killed {
+	if p.gone() {
 		return 0
 	}
 	p.w.serials++
@@ -297,7 +307,7 @@ func (p *Proc) Serial() int64 {
 // Observe reports o to the world's [Observer], stamped with its place, the true
 // time and the process's name.
 func (p *Proc) Observe(o Observation) {
-	if p.killed {
+	if p.gone() {
 		return
 	}
 	w := p.w
@@ -311,7 +321,7 @@ func (p *Proc) Observe(o Observation) {
 
 // Get returns the latest value that the process put on its disk under key.
 func (p *Proc) Get(key string) (any, bool) {
-	if p.killed {
+	if p.gone() {
 		return nil, false
 	}
 	return p.n.disk.Get(key)
@@ -320,7 +330,7 @@ func (p *Proc) Get(key string) (any, bool) {
 // Put writes a plain comparable value to the disk's cache; a crash may lose it
 // until Sync.
 func (p *Proc) Put(key string, value any) {
-	if p.killed {
+	if p.gone() {
 		return
 	}
 	p.w.checkBody(value)
@@ -329,7 +339,7 @@ func (p *Proc) Put(key string, value any) {
 
 // Remove takes key off the disk, with the same durability as Put.
 func (p *Proc) Remove(key string) {
-	if p.killed {
+	if p.gone() {
 		return
 	}
 	p.n.disk.put(record{key: key, gone: true})
@@ -338,7 +348,7 @@ func (p *Proc) Remove(key string) {
 // Append adds a plain comparable value to the end of the disk's log, with the
 // same durability as Put.
 func (p *Proc) Append(value any) {
-	if p.killed {
+	if p.gone() {
 		return
 	}
 	p.w.checkBody(value)

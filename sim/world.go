@@ -122,6 +122,7 @@ type World struct {
 	idle  []*coro
 	coros []*coro
 	turn  *coro // whose turn it is, while the stack is being handed over
+	live  *coro // the one that last got its turn: whose code runs
 	base  coro
 
 	over   bool
