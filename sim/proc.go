@@ -97,13 +97,17 @@ func (p *Proc) Reply(m Message, body any) {
 }
 
 // Call sends body to a process and waits for its reply, for at most timeout on
-// the monotonic clock (0: without a limit). The error is [ErrTimeout]: the
-// outcome is unknown then.
+// the monotonic clock; 0 means without a limit, with a negative timeout it does
+// not wait. The error is [ErrTimeout]: the outcome is unknown then.
 func (p *Proc) Call(to ID, body any, timeout time.Duration) (any, error) {
 	p.mustLive()
 	p.n.calls++
 	p.call = p.n.calls
 	p.w.send(p.n, Message{From: p.n.id, To: to, Call: p.call, Body: body})
+	if timeout < 0 {
+		p.step()
+		return nil, ErrTimeout
+	}
 	if !p.waitFor(waitCall, timeout) {
 		return nil, ErrTimeout
 	}
@@ -114,9 +118,13 @@ func (p *Proc) Call(to ID, body any, timeout time.Duration) (any, error) {
 
 // Wait returns the next message, waiting for it at most for timeout on the
 // monotonic clock; 0 means without a limit, a negative timeout does not wait.
-// ok is false when none came.
+// ok is false when none came. The messages of a [Handler] go to Handle: it must
+// not call Wait.
 func (p *Proc) Wait(timeout time.Duration) (m Message, ok bool) {
 	p.mustLive()
+	if p.n.handler != nil {
+		panic(Misuse("Wait in a Handler, whose messages go to Handle: use Call for a reply, Sleep for time, After for a message of its own"))
+	}
 	if box := p.n.mailbox; len(box) > 0 {
 		m = box[0]
 		copy(box, box[1:])
@@ -124,7 +132,11 @@ func (p *Proc) Wait(timeout time.Duration) (m Message, ok bool) {
 		p.n.mailbox = box[:len(box)-1]
 		return m, true
 	}
-	if timeout < 0 || !p.waitFor(waitMail, timeout) {
+	if timeout < 0 {
+		p.step()
+		return Message{}, false
+	}
+	if !p.waitFor(waitMail, timeout) {
 		return Message{}, false
 	}
 	m = p.got
@@ -198,6 +210,7 @@ func (p *Proc) gone() bool {
 // schedules and reports.
 func (p *Proc) Yield(label string) {
 	p.mustLive()
+	p.step()
 	w, n := p.w, p.n
 	count := n.yields
 	n.yields++
@@ -209,6 +222,14 @@ func (p *Proc) Yield(label string) {
 	}
 	if len(n.ready) > 0 {
 		p.preempt(label)
+	}
+}
+
+// step counts one step of a loop that might go on for ever without blocking.
+func (p *Proc) step() {
+	if p.w.spins() {
+		p.w.finish(EndLimit, p)
+		panic(unwind{})
 	}
 }
 

@@ -42,6 +42,10 @@ type Config struct {
 
 const defaultMaxEvents = 100_000
 
+// maxSteps is how many tasks may go on, and yields be passed, between two
+// events: a loop that polls without sleeping never comes to the next one.
+const maxSteps = 100_000
+
 // End says why a run ended.
 type End uint8
 
@@ -49,7 +53,7 @@ const (
 	EndDone    End = iota + 1 // every Runner returned and no message is on its way
 	EndIdle                   // nothing can happen any more, and a Runner still waits
 	EndHorizon                // Config.Horizon was reached
-	EndLimit                  // Config.MaxEvents was reached
+	EndLimit                  // Config.MaxEvents was reached, or 100,000 steps between two events
 	EndPanic                  // a process panicked
 )
 
@@ -95,6 +99,8 @@ type World struct {
 	index     int64
 	events    int64
 	maxEvents int64
+	steps     int // since event number stepsOf
+	stepsOf   int64
 	messages  int64
 	serials   int64
 	sites     SiteSet // those at which something else than 0 may come
@@ -165,6 +171,7 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 		w.maxEvents = defaultMaxEvents
 	}
 	w.now, w.digest, w.index, w.events, w.messages, w.serials, w.seq = 0, 0, 0, 0, 0, 0, 0
+	w.steps, w.stepsOf = 0, 0
 	w.decisions = w.decisions[:0]
 	w.queue = w.queue[:0]
 	clear(w.flights)
@@ -314,11 +321,24 @@ func (w *World) next() *coro {
 	}
 }
 
+// spins counts a step and reports whether there were too many since the last event.
+func (w *World) spins() bool {
+	if w.stepsOf != w.events {
+		w.steps, w.stepsOf = 0, w.events
+	}
+	w.steps++
+	return w.steps > maxSteps
+}
+
 // pick takes a ready task off the first runnable process.
 func (w *World) pick() *coro {
 	n := w.runnable[0]
 	if !n.up || n.frozen || len(n.ready) == 0 {
 		w.unqueue(n)
+		return nil
+	}
+	if w.spins() {
+		w.finish(EndLimit, nil)
 		return nil
 	}
 	k := 0
