@@ -16,7 +16,9 @@ var ErrTimeout = errors.New("sim: no reply in time")
 //
 // Every method that blocks, and Yield, is a place where the process may crash:
 // then the method does not return, and nothing that deferred calls do reaches
-// the world.
+// the world. The task's stack is unwound by a panic: code that recovers from it
+// and goes on is unwound at its next blocking call, and if it goes on even so
+// its task is left behind, and the run ends with EndPanic and advice.
 type Proc struct {
 	w    *World
 	n    *process
@@ -34,6 +36,7 @@ type Proc struct {
 	got      Message
 	gotIt    bool
 	killed   bool
+	unwinds  int // how often it was unwound since it was killed
 	call     int64
 	deadline int64  // of this wait, on the monotonic clock; 0: none
 	alarmAt  int64  // the true time of its entry in the queue, if alarm is not 0
@@ -185,15 +188,27 @@ func (p *Proc) schedule() {
 // block lets the world go on until it is p's turn again.
 func (p *Proc) block() {
 	if !p.w.drive(p.c) || p.killed {
-		panic(unwind{})
+		p.unwind()
 	}
 }
 
 // mustLive takes a dead process's deferred call off its stack.
 func (p *Proc) mustLive() {
 	if p.gone() {
-		panic(unwind{})
+		p.unwind()
 	}
+}
+
+// maxUnwinds is how often a dead task may ask for more. Each time its stack is
+// unwound again; code that recovers from that in a loop would go on for ever.
+const maxUnwinds = 1000
+
+// unwind takes a dead task off its stack.
+func (p *Proc) unwind() {
+	if p.unwinds++; p.unwinds > maxUnwinds {
+		p.w.abandon(p)
+	}
+	panic(unwind{})
 }
 
 // gone reports whether p is dead, so that nothing that it does may reach the

@@ -178,7 +178,7 @@ func (n *process) kill(self *Proc) {
 func (w *World) free(p *Proc) {
 	p.n, p.c, p.fn, p.runner, p.starter = nil, nil, nil, nil, nil
 	p.msg, p.got = Message{}, Message{}
-	p.killed = false
+	p.killed, p.unwinds = false, 0
 	p.alarm = 0
 	w.freeTasks = append(w.freeTasks, p)
 }

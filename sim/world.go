@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -399,12 +400,23 @@ func (w *World) finish(end End, self *Proc) {
 
 // panicked makes a panic the outcome of the run.
 func (w *World) panicked(p *Proc, value any, stack []byte) {
-	if w.over {
+	if w.panic != nil {
 		return
 	}
 	w.note(Note{Kind: NotePanic, Proc: p.n.id, Label: fmt.Sprint(value)})
 	w.panic = &Panic{Process: p.n.name, Task: p.name, Value: value, Stack: string(stack)}
 	w.finish(EndPanic, p)
+	w.end = EndPanic // even if it was over, and unwinding
+}
+
+// abandon leaves a dead task behind that cannot be ended: its coroutine never
+// gets a turn again, and is not stopped by Close.
+func (w *World) abandon(p *Proc) {
+	w.panicked(p, Misuse("a crashed task recovers from the panic that ends it, and goes on: let panics through that your code did not raise"), debug.Stack())
+	w.coros = slices.DeleteFunc(w.coros, func(c *coro) bool { return c == p.c })
+	for {
+		w.drive(p.c)
+	}
 }
 
 // note numbers n, folds it into the digest and tells the observer.
