@@ -309,6 +309,7 @@ func (w *World) next() *coro {
 		case len(w.doomed) > 0:
 			p := w.doomed[len(w.doomed)-1]
 			w.doomed = w.doomed[:len(w.doomed)-1]
+			w.beat.Set(int32(p.n.id), w.events)
 			return p.c
 		case w.over || w.script != nil && w.script.still():
 			return &w.base
