@@ -122,6 +122,8 @@ func TestReadRefuses(t *testing.T) {
 			`run.jsonl:2: expected an integer that fits in 64 bits in field "op", found the number 9223372036854775808; write a greater one as a string`},
 		{"value beyond 64 bits", header + strings.Replace(invoke, `"op":1`, `"op":1,"value":-9223372036854775809`, 1),
 			`run.jsonl:2: expected an integer that fits in 64 bits in field "value", found the number -9223372036854775809; write a greater one as a string`},
+		{"number that is 1 in 64 bits", header + strings.Replace(invoke, `"op":1`, `"op":18446744073709551617`, 1),
+			`run.jsonl:2: expected an integer that fits in 64 bits in field "op", found the number 18446744073709551617; write a greater one as a string`},
 		{"number of 400 digits", header + strings.Replace(invoke, `"time":0`, `"time":`+strings.Repeat("9", 400), 1),
 			`run.jsonl:2: expected an integer that fits in 64 bits in field "time", found the number 9999999999999999999999999999999999999999...; write a greater one as a string`},
 		{"two objects on a line", header + strings.TrimSpace(invoke) + okWrite,
@@ -280,6 +282,34 @@ func TestReaderStopsAtTheFirstError(t *testing.T) {
 	if second := r.Next(&e); first == nil || second != first {
 		t.Errorf("first error %v, second %v", first, second)
 	}
+}
+
+// A line without end, as a device or a broken pipe gives one.
+func TestReadGivesUpALongLine(t *testing.T) {
+	const size = 64 << 20
+	for _, format := range []string{"", "staleproof", "jepsen-log"} {
+		file := &io.LimitedReader{R: repeat('x'), N: size}
+		if format == "" {
+			file.R = io.MultiReader(strings.NewReader(header), repeat('x'))
+		}
+		_, err := readFrom(file, format)
+		if err == nil {
+			t.Fatalf("format %q: no error", format)
+		}
+		mustBeSyntaxError(t, err)
+		if read := size - file.N; read > 2*MaxLine {
+			t.Errorf("format %q: read %d bytes of a line before giving up", format, read)
+		}
+	}
+}
+
+type repeat byte
+
+func (r repeat) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(r)
+	}
+	return len(p), nil
 }
 
 type brokenReader struct{ io.Reader }

@@ -57,6 +57,10 @@ func NewWriter(w io.Writer, header Header) *Writer {
 		return out
 	}
 	out.line = appendHeader(out.line, &header)
+	if len(out.line) > MaxLine {
+		out.err = fmt.Errorf("expected a header of at most %d bytes, found %d", MaxLine, len(out.line))
+		return out
+	}
 	out.writeLine()
 	return out
 }

@@ -110,6 +110,7 @@ func TestWriteRefuses(t *testing.T) {
 			"event 7: value: expected one JSON value, found the number 2; write each line as one JSON object (RFC 8259)"},
 		{"long line", Header{}, edit(func(e *Event) { e.Text = strings.Repeat("x", MaxLine) }),
 			"event 7: expected a line of at most 1048576 bytes, found 1048645; write a digest of long values"},
+		{"long header", Header{Replay: strings.Repeat("x", MaxLine)}, good, "expected a header of at most 1048576 bytes, found 1048621"},
 		{"another format", Header{Format: "x/1"}, good, `expected a header of format "staleproof.history/1", found "x/1"`},
 	}
 	for _, test := range tests {
