@@ -18,12 +18,14 @@ type coro struct {
 	stop    func()
 	suspend func(struct{}) bool
 	onChain bool
+	dead    bool // its goroutine has ended: Close, a panic of the world's observer, or runtime.Goexit
 }
 
 // newCoro returns a coroutine that has not started.
 func (w *World) newCoro() *coro {
 	c := &coro{w: w}
 	c.resume, c.stop = iter.Pull(func(yield func(struct{}) bool) {
+		defer func() { c.dead = true }()
 		c.suspend = yield
 		w.turn, w.live = nil, c // it was its turn to start
 		for {

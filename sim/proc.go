@@ -187,9 +187,16 @@ func (p *Proc) schedule() {
 
 // block lets the world go on until it is p's turn again.
 func (p *Proc) block() {
-	if !p.w.drive(p.c) || p.killed {
+	if !p.drive() || p.killed {
 		p.unwind()
 	}
+}
+
+// drive drives the world from p's stack. A panic down there is not p's own, but
+// one of the world's observer or chooser, or of another process's factory.
+func (p *Proc) drive() (alive bool) {
+	defer p.w.salvage(p)
+	return p.w.drive(p.c)
 }
 
 // mustLive takes a dead process's deferred call off its stack.

@@ -93,8 +93,17 @@ func (n *process) enqueue() {
 	}
 }
 
-// start begins an incarnation.
+// start begins an incarnation. It runs on the stack of whoever drives the world:
+// a panic of the factory is the process's own all the same.
 func (n *process) start() {
+	if n.w.over {
+		return
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			n.w.panicked(n, "factory", nil, r, debug.Stack())
+		}
+	}()
 	n.up = true
 	if n.newRunner != nil {
 		n.newTask("main").runner = n.newRunner()
@@ -211,7 +220,7 @@ func (p *Proc) end() {
 	w, n := p.w, p.n
 	if r := recover(); r != nil && !p.killed {
 		if _, closed := r.(unwind); !closed {
-			w.panicked(p, r, debug.Stack())
+			w.panicked(n, p.name, p, r, debug.Stack())
 		}
 	}
 	if !p.killed {

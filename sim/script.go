@@ -96,7 +96,7 @@ func (s *Script) Tell(to ID, body any) {
 // waits. Timers ring only if they come before a message that is on its way.
 func (s *Script) Settle() {
 	s.w.script.advance = false
-	s.w.drive(&s.w.base)
+	s.w.driveBase()
 }
 
 // Hold catches the next message from one process to another whose body matches.
@@ -159,7 +159,7 @@ func (s *Script) Crash(proc ID, restart time.Duration) {
 func (s *Script) Advance(d time.Duration) {
 	x := s.w.script
 	x.advance, x.limit = true, s.w.now+int64(d)
-	s.w.drive(&s.w.base)
+	s.w.driveBase()
 	x.advance = false
 	if !s.w.over && s.w.now < x.limit {
 		s.w.now = x.limit

@@ -132,6 +132,7 @@ type World struct {
 	live  *coro // the one that last got its turn: whose code runs
 	base  coro
 
+	broken error // a panic of the observer or chooser, on its way to Run
 	over   bool
 	end    End
 	panic  *Panic
@@ -202,7 +203,7 @@ func (w *World) Close() {
 func (w *World) giveUp() {
 	if w.count > 0 && !w.over {
 		w.finish(EndDone, nil)
-		w.drive(&w.base)
+		w.driveBase()
 	}
 }
 
@@ -295,11 +296,33 @@ func (w *World) TrueTime(id ID, clock time.Duration) int64 {
 	return n.clock.when(w.now, int64(clock))
 }
 
-// Run runs the world to its end.
+// Run runs the world to its end. A panic of its observer or chooser is a panic
+// of Run; a panic of a process is a [Result].
 func (w *World) Run() Result {
-	w.drive(&w.base)
+	w.driveBase()
 	return Result{End: w.end, Digest: w.digest, Events: w.events, Notes: w.index,
 		Time: w.now, Decisions: w.decisions, Panic: w.panic}
+}
+
+// driveBase drives the world from its caller's stack.
+func (w *World) driveBase() {
+	w.drive(&w.base)
+	if err := w.broken; err != nil {
+		w.broken = nil
+		panic(err)
+	}
+}
+
+// salvage takes a panic of the world itself off the stack of the task that
+// happens to drive it, and ends the run; Run panics with it.
+func (w *World) salvage(driver *Proc) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	w.broken = fmt.Errorf("sim: the world's observer or chooser panicked: %v\n%s", r, debug.Stack())
+	driver.killed = true
+	w.finish(EndPanic, driver)
 }
 
 // next lets the world go on until it is a coroutine's turn, and returns it.
@@ -375,10 +398,13 @@ func (w *World) unqueue(n *process) {
 
 // mount gives p a coroutine.
 func (w *World) mount(p *Proc) {
-	if k := len(w.idle); k > 0 {
-		p.c = w.idle[k-1]
+	for k := len(w.idle); k > 0 && p.c == nil; k-- {
+		if c := w.idle[k-1]; !c.dead {
+			p.c = c
+		}
 		w.idle = w.idle[:k-1]
-	} else {
+	}
+	if p.c == nil {
 		p.c = w.newCoro()
 		w.coros = append(w.coros, p.c)
 	}
@@ -399,21 +425,22 @@ func (w *World) finish(end End, self *Proc) {
 	}
 }
 
-// panicked makes a panic the outcome of the run.
-func (w *World) panicked(p *Proc, value any, stack []byte) {
+// panicked makes a panic in a task of n the outcome of the run; self is the task
+// that is running, unless it was the factory that panicked.
+func (w *World) panicked(n *process, task string, self *Proc, value any, stack []byte) {
 	if w.panic != nil {
 		return
 	}
-	w.note(Note{Kind: NotePanic, Proc: p.n.id, Label: fmt.Sprint(value)})
-	w.panic = &Panic{Process: p.n.name, Task: p.name, Value: value, Stack: string(stack)}
-	w.finish(EndPanic, p)
+	w.note(Note{Kind: NotePanic, Proc: n.id, Label: fmt.Sprint(value)})
+	w.panic = &Panic{Process: n.name, Task: task, Value: value, Stack: string(stack)}
+	w.finish(EndPanic, self)
 	w.end = EndPanic // even if it was over, and unwinding
 }
 
 // abandon leaves a dead task behind that cannot be ended: its coroutine never
 // gets a turn again, and is not stopped by Close.
 func (w *World) abandon(p *Proc) {
-	w.panicked(p, Misuse("a crashed task recovers from the panic that ends it, and goes on: let panics through that your code did not raise"), debug.Stack())
+	w.panicked(p.n, p.name, p, Misuse("a crashed task recovers from the panic that ends it, and goes on: let panics through that your code did not raise"), debug.Stack())
 	w.coros = slices.DeleteFunc(w.coros, func(c *coro) bool { return c == p.c })
 	for {
 		w.drive(p.c)
