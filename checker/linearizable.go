@@ -61,11 +61,42 @@ type linearizability struct {
 	config Config
 	fences []witnessed     // by fence
 	values []history.Value // by resource; absent stands for the initial value
-	open   opTable
+	open   opTable[openOp]
 	failed *Violation // what the witness could not explain; nil while it holds
 	placed bool       // failed quotes the store's notes
 	log    callLog
 }
+
+// openOp is an operation on the store between its invocation and its end; one
+// of unknown outcome stays until its effect is seen.
+type openOp struct {
+	f        history.F
+	point    point
+	right    bool // a rejection that the specification gives too
+	unknown  bool // its client waits no longer
+	fence    int32
+	resource int32
+	client   int32
+	call     int32 // its place in the log, -1 when none is kept
+	token    history.Token
+	highest  history.Token // the fence at the rejection
+	lease    Lease
+	value    history.Value
+	expect   history.Value
+	answer   history.Value // what a read must return
+	invoked  int64
+}
+
+// point is where an operation took effect, or was answered without one.
+type point uint8
+
+const (
+	nowhere point = iota
+	applied
+	raised
+	rejected
+	served
+)
 
 // witnessed is a fence's state in the order of the notes.
 type witnessed struct {
@@ -375,8 +406,8 @@ func (m *linearizability) AppendKey(b []byte) []byte {
 	}
 	keys := make([][]byte, 0, m.open.count)
 	for i := range m.open.ops {
-		if o := &m.open.ops[i]; o.f != 0 {
-			keys = append(keys, m.openKey(o))
+		if o := &m.open.ops[i]; o.used {
+			keys = append(keys, m.openKey(&o.rec))
 		}
 	}
 	return appendSorted(b, keys)

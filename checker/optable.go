@@ -1,51 +1,21 @@
 package checker
 
-import (
-	"slices"
+import "slices"
 
-	"staleproof/model/history"
-)
-
-// opTable holds the operations that have not ended, by their number. It finds,
-// adds and removes in constant time and keeps its memory.
-type opTable struct {
+// opTable holds what is known of the operations that are open, by their number.
+// It finds, adds and removes in constant time and keeps its memory.
+type opTable[T any] struct {
 	slots []int32 // a hash table of places in ops, plus one; 0 is empty
-	ops   []openOp
+	ops   []opEntry[T]
 	free  []int32 // places in ops that are not in use
 	count int
 }
 
-// openOp is an operation on the store between its invocation and its end; one
-// of unknown outcome stays until its effect is seen.
-type openOp struct {
-	op       int64
-	f        history.F
-	point    point
-	right    bool // a rejection that the specification gives too
-	unknown  bool // its client waits no longer
-	fence    int32
-	resource int32
-	client   int32
-	call     int32 // its place in the log, -1 when none is kept
-	token    history.Token
-	highest  history.Token // the fence at the rejection
-	lease    Lease
-	value    history.Value
-	expect   history.Value
-	answer   history.Value // what a read must return
-	invoked  int64
+type opEntry[T any] struct {
+	op   int64
+	used bool
+	rec  T
 }
-
-// point is where an operation took effect, or was answered without one.
-type point uint8
-
-const (
-	nowhere point = iota
-	applied
-	raised
-	rejected
-	served
-)
 
 func hashOp(op int64) uint64 {
 	h := uint64(op) * 0x9e3779b97f4a7c15
@@ -53,14 +23,14 @@ func hashOp(op int64) uint64 {
 }
 
 // find returns the operation of that number, nil when it is not open.
-func (t *opTable) find(op int64) *openOp {
+func (t *opTable[T]) find(op int64) *T {
 	if t.count == 0 {
 		return nil
 	}
 	mask := uint64(len(t.slots) - 1)
 	for i := hashOp(op) & mask; t.slots[i] != 0; i = (i + 1) & mask {
 		if o := &t.ops[t.slots[i]-1]; o.op == op {
-			return o
+			return &o.rec
 		}
 	}
 	return nil
@@ -68,7 +38,7 @@ func (t *opTable) find(op int64) *openOp {
 
 // add makes room for an operation that is not in the table. The result is valid
 // until the next add.
-func (t *opTable) add(op int64) *openOp {
+func (t *opTable[T]) add(op int64) *T {
 	if 2*t.count >= len(t.slots) {
 		t.rehash()
 	}
@@ -77,15 +47,15 @@ func (t *opTable) add(op int64) *openOp {
 		place, t.free = t.free[n-1], t.free[:n-1]
 	} else {
 		place = int32(len(t.ops))
-		t.ops = append(t.ops, openOp{})
+		t.ops = append(t.ops, opEntry[T]{})
 	}
-	t.ops[place] = openOp{op: op}
+	t.ops[place].op, t.ops[place].used = op, true
 	t.insert(place)
 	t.count++
-	return &t.ops[place]
+	return &t.ops[place].rec
 }
 
-func (t *opTable) insert(place int32) {
+func (t *opTable[T]) insert(place int32) {
 	mask := uint64(len(t.slots) - 1)
 	i := hashOp(t.ops[place].op) & mask
 	for t.slots[i] != 0 {
@@ -94,7 +64,7 @@ func (t *opTable) insert(place int32) {
 	t.slots[i] = place + 1
 }
 
-func (t *opTable) rehash() {
+func (t *opTable[T]) rehash() {
 	old := t.slots
 	t.slots = make([]int32, max(16, 2*len(old)))
 	for _, p := range old {
@@ -105,7 +75,7 @@ func (t *opTable) rehash() {
 }
 
 // remove drops the operation of that number, if it is there.
-func (t *opTable) remove(op int64) {
+func (t *opTable[T]) remove(op int64) {
 	if t.count == 0 {
 		return
 	}
@@ -120,7 +90,7 @@ func (t *opTable) remove(op int64) {
 		}
 	}
 	place := t.slots[i] - 1
-	t.ops[place] = openOp{} // drops the strings of its values
+	t.ops[place] = opEntry[T]{}
 	t.free = append(t.free, place)
 	t.count--
 	t.closeGap(i, mask)
@@ -128,7 +98,7 @@ func (t *opTable) remove(op int64) {
 
 // closeGap empties slot i and moves back the entries after it that would no
 // longer be found (Knuth, 6.4, algorithm R).
-func (t *opTable) closeGap(i, mask uint64) {
+func (t *opTable[T]) closeGap(i, mask uint64) {
 	for j := i; ; {
 		t.slots[i] = 0
 		for {
@@ -146,12 +116,12 @@ func (t *opTable) closeGap(i, mask uint64) {
 	}
 }
 
-func (t *opTable) clone() opTable {
-	return opTable{slices.Clone(t.slots), slices.Clone(t.ops), slices.Clone(t.free), t.count}
+func (t *opTable[T]) clone() opTable[T] {
+	return opTable[T]{slices.Clone(t.slots), slices.Clone(t.ops), slices.Clone(t.free), t.count}
 }
 
 // reset empties the table in time that depends on its use, not on its size.
-func (t *opTable) reset() {
+func (t *opTable[T]) reset() {
 	if t.count > 0 {
 		clear(t.slots)
 		clear(t.ops)

@@ -80,21 +80,8 @@ func registerSpec(init history.Value) spec {
 			if !ok {
 				return false, state
 			}
-			switch c.f {
-			case history.Read:
-				return o != done || sameValue(c.answer, v), state
-			case history.Write:
-				return true, nilFor(c.value)
-			case history.Delete:
-				return true, history.NilValue
-			}
-			switch equal := sameValue(c.expect, v); {
-			case o == refused:
-				return !equal, state
-			case equal:
-				return true, nilFor(c.value)
-			}
-			return o != done, state
+			possible, next := registerStep(v, c, o)
+			return possible && (o != unknown || next != v), next
 		},
 		equal: func(a, b any) bool { return a == b },
 		hash: func(a any) uint64 {
@@ -102,4 +89,19 @@ func registerSpec(init history.Value) spec {
 			return hashValue(v)
 		},
 	}
+}
+
+func registerStep(v history.Value, c *call, o outcome) (bool, history.Value) {
+	equal := sameValue(c.expect, v)
+	switch {
+	case c.f == history.Read:
+		return sameValue(c.answer, v), v
+	case c.f == history.Write:
+		return true, nilFor(c.value)
+	case c.f == history.Delete:
+		return true, history.NilValue
+	case o == refused:
+		return !equal, v
+	}
+	return equal, nilFor(c.value)
 }

@@ -140,7 +140,8 @@ func (s *search) judgeScopes(calls []call, specify func([]call) spec) (Outcome, 
 type spec struct {
 	init any
 	// step reports whether a call with that outcome is possible in a state, and
-	// the state after it.
+	// the state after it. A call of unknown outcome is possible only where it
+	// changes the state: that it never took effect is for the search to allow.
 	step  func(state any, c *call, o outcome) (bool, any)
 	equal func(a, b any) bool
 	hash  func(any) uint64
@@ -203,6 +204,11 @@ func (c *call) reply() string {
 	return text + " -> ok"
 }
 
+// over is the state after the last known reply. What is open then may as well
+// never have taken effect, so that the search need not try, at each point of the
+// history, what an operation without effect would change: nothing.
+type over struct{}
+
 // check searches for a linearization of what the history holds up to an index.
 // Calls that had not ended by then are left open.
 func (s *search) check(sp spec, calls []call, until int64) (ok, spent bool) {
@@ -212,15 +218,31 @@ func (s *search) check(sp spec, calls []call, until int64) (ok, spent bool) {
 		Init: func() any { return sp.init },
 		Step: func(state, input, output any) (bool, any) {
 			used++
-			c, isCall := input.(*call)
+			c, _ := input.(*call)
 			o, isOutcome := output.(outcome)
-			if used > budget || !isCall || !isOutcome {
+			_, isOver := state.(over)
+			switch {
+			case used > budget || !isOutcome:
 				return false, state
+			case c == nil:
+				return true, over{}
+			case isOver:
+				return o == unknown, state
 			}
 			return sp.step(state, c, o)
 		},
-		Equal: sp.equal,
-		Hash:  sp.hash,
+		Equal: func(a, b any) bool {
+			if a == (over{}) || b == (over{}) {
+				return a == b
+			}
+			return sp.equal(a, b)
+		},
+		Hash: func(a any) uint64 {
+			if a == (over{}) {
+				return 1
+			}
+			return sp.hash(a)
+		},
 	}
 	// One partition, so one goroutine: the count of steps is exact.
 	ok = porcupine.CheckEvents(model, porcupineEvents(calls, until))
@@ -228,16 +250,35 @@ func (s *search) check(sp spec, calls []call, until int64) (ok, spent bool) {
 	return ok, !ok && used > budget
 }
 
-// porcupineEvents orders invocations and ends by their indexes. Calls without
-// an end by then end after all, unknown: a mutation that is placed there has no
-// effect that anybody saw. What never had an effect is left out.
-func porcupineEvents(calls []call, until int64) []porcupine.Event {
-	type edge struct {
-		at  int64
-		id  int
-		end bool
+// edge is the beginning or the end of a call; that of the id final is the end
+// of the history.
+type edge struct {
+	at  int64
+	id  int
+	end bool
+}
+
+const final = -1
+
+func (e edge) event(calls []call, until int64) porcupine.Event {
+	switch {
+	case e.id == final && e.end:
+		return porcupine.Event{Kind: porcupine.ReturnEvent, Value: done, Id: len(calls)}
+	case e.id == final:
+		return porcupine.Event{Kind: porcupine.CallEvent, Value: (*call)(nil), Id: len(calls)}
+	case !e.end:
+		return porcupine.Event{Kind: porcupine.CallEvent, Value: &calls[e.id], Id: e.id}
+	case calls[e.id].ended > until:
+		return porcupine.Event{Kind: porcupine.ReturnEvent, Value: unknown, Id: e.id}
 	}
-	edges := make([]edge, 0, 2*len(calls))
+	return porcupine.Event{Kind: porcupine.ReturnEvent, Value: calls[e.id].outcome, Id: e.id}
+}
+
+// porcupineEvents orders invocations and ends by their indexes. After the last
+// end the history is over, and calls without an end by then end, unknown. What
+// never had an effect is left out.
+func porcupineEvents(calls []call, until int64) []porcupine.Event {
+	edges := make([]edge, 0, 2*len(calls)+2)
 	for i := range calls {
 		c := &calls[i]
 		if c.invoked > until || c.outcome == failed || c.f == history.Read && (c.outcome == unknown || c.ended > until) {
@@ -245,19 +286,13 @@ func porcupineEvents(calls []call, until int64) []porcupine.Event {
 		}
 		edges = append(edges, edge{c.invoked, i, false}, edge{endBy(c, until), i, true})
 	}
-	slices.SortFunc(edges, func(a, b edge) int {
+	edges = append(edges, edge{never, final, false}, edge{never, final, true})
+	slices.SortStableFunc(edges, func(a, b edge) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id))
 	})
 	list := make([]porcupine.Event, len(edges))
 	for i, e := range edges {
-		list[i] = porcupine.Event{Kind: porcupine.CallEvent, Value: &calls[e.id], Id: e.id}
-		if e.end {
-			o := calls[e.id].outcome
-			if calls[e.id].ended > until {
-				o = unknown
-			}
-			list[i] = porcupine.Event{Kind: porcupine.ReturnEvent, Value: o, Id: e.id}
-		}
+		list[i] = e.event(calls, until)
 	}
 	return list
 }
@@ -302,7 +337,7 @@ func fencedSpec(calls []call, init history.Value) spec {
 		equal: func(a, b any) bool {
 			x, _ := a.(*fencedState)
 			y, _ := b.(*fencedState)
-			return x == y || x != nil && y != nil && x.fence == y.fence && slices.Equal(x.values, y.values)
+			return x.equal(y)
 		},
 		hash: func(a any) uint64 {
 			st, _ := a.(*fencedState)
@@ -318,7 +353,7 @@ func (st *fencedState) step(c *call, o outcome, i int) (bool, any) {
 		if o == refused {
 			return !readable && st.greatest(c), st
 		}
-		return o != done || readable && sameValue(c.answer, st.values[i]), st
+		return o == done && readable && sameValue(c.answer, st.values[i]), st
 	}
 	accepted := st.accepts(c.token, c.lease)
 	if o == refused {
@@ -326,18 +361,29 @@ func (st *fencedState) step(c *call, o outcome, i int) (bool, any) {
 	}
 	takes := accepted && (c.f != history.CAS || sameValue(c.expect, st.values[i]))
 	if !takes {
-		return o != done, st
+		return false, st
 	}
+	next := st.after(c, i)
+	return o == done || !next.equal(st), next
+}
+
+// after is the state after an accepted call on the resource in place i.
+func (st *fencedState) after(c *call, i int) *fencedState {
 	next := &fencedState{st.fence, st.values}
 	next.lift(c.token, c.lease)
-	if c.f != history.Raise {
-		next.values = slices.Clone(st.values)
-		next.values[i] = nilFor(c.value)
-		if c.f == history.Delete {
-			next.values[i] = history.NilValue
-		}
+	if c.f == history.Raise {
+		return next
 	}
-	return true, next
+	next.values = slices.Clone(st.values)
+	next.values[i] = nilFor(c.value)
+	if c.f == history.Delete {
+		next.values[i] = history.NilValue
+	}
+	return next
+}
+
+func (st *fencedState) equal(o *fencedState) bool {
+	return st == o || st != nil && o != nil && st.fence == o.fence && slices.Equal(st.values, o.values)
 }
 
 // greatest reports whether a stale reply told the greatest token right.

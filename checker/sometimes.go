@@ -67,33 +67,241 @@ func (c *Counts) Add(o Counts) {
 	}
 }
 
-// facts observes what happened sometimes.
+// facts observes what happened sometimes. It judges nothing.
 type facts struct {
-	view View
-	seen Counts
+	view    View
+	untimed bool
+	seen    Counts
+	lost    int64 // mutations of unknown outcome without effect so far
+
+	mutations opTable[mutation]
+	accepted  []history.Token // by fence: the store's greatest
+	granted   []history.Token // by fence: the coordinator's latest
+	believers [][]belief      // by scope
+	restarted []string        // processes that have done nothing of note since
+}
+
+// mutation is an operation that may yet change the store.
+type mutation struct{ applied, unknown, rejected bool }
+
+type belief struct {
+	client int32
+	until  int64 // 0: until it is given up
 }
 
 // factKinds marks the events that facts observes.
-var factKinds = kinds(notes(history.Renewed, history.Released))
+var factKinds = kinds(
+	notes(history.Grant, history.Renewed, history.Released, history.Apply, history.Reject, history.Raised,
+		history.Believe, history.Disbelieve, history.Deliver, history.Restart),
+	events(history.Invoke, mutations...), ends(mutations...),
+	events(history.OK, history.Renew, history.Release),
+)
 
-func kinds(list []interest) (set [256]bool) {
-	for _, w := range list {
-		set[kind(w.t, w.f)] = true
+// mutations are the operations that change what the store holds.
+var mutations = []history.F{history.Write, history.Delete, history.CAS, history.Batch}
+
+func kinds(lists ...[]interest) (set [256]bool) {
+	for _, list := range lists {
+		for _, w := range list {
+			set[kind(w.t, w.f)] = true
+		}
 	}
 	return set
 }
 
 func (f *facts) observe(in *Input) {
+	if in.Type != history.Note {
+		f.client(in)
+		return
+	}
 	switch in.F {
+	case history.Grant:
+		f.grant(in)
 	case history.Renewed:
 		f.seen[LeaseRenewed]++
 	case history.Released:
 		f.seen[LeaseReleased]++
+	case history.Apply, history.Reject, history.Raised:
+		f.store(in)
+	case history.Believe:
+		f.believe(in)
+	case history.Disbelieve:
+		f.disbelieve(in)
+	case history.Deliver:
+		if in.Copy > 0 {
+			f.seen[DuplicateArrived]++
+		}
+	case history.Restart:
+		f.restart(in)
 	}
 }
 
-func (f *facts) counts() Counts { return f.seen }
+func (f *facts) grant(in *Input) {
+	g := at(&f.granted, in.Fence)
+	if *g > 0 && f.restartedNow(in) {
+		f.seen[TokenCrossedRestart]++
+	}
+	*g = max(*g, in.Token)
+}
 
-func (f *facts) clone() facts { return *f }
+func (f *facts) store(in *Input) {
+	accepted := at(&f.accepted, in.Fence)
+	if *accepted > 0 && f.restartedNow(in) {
+		f.seen[FenceCrossedRestart]++
+	}
+	m := f.mutations.find(in.Op)
+	switch in.F {
+	case history.Reject:
+		if m != nil && in.Token < max(*accepted, in.Highest) {
+			f.seen[StaleWriteAttempted]++
+			f.seen[StaleWriteRejected]++
+		}
+		if m != nil {
+			m.rejected = true
+		}
+		return
+	case history.Apply:
+		switch {
+		case in.Token < *accepted:
+			f.seen[StaleWriteAttempted]++
+		case in.Token < *at(&f.granted, in.Fence):
+			f.seen[LateButUnfenced]++
+		}
+		f.apply(in, m)
+	}
+	*accepted = max(*accepted, in.Token)
+}
 
-func (f *facts) reset() { f.seen = Counts{} }
+func (f *facts) apply(in *Input, m *mutation) {
+	if m == nil || m.applied {
+		return
+	}
+	m.applied = true
+	if m.unknown {
+		f.seen[UnknownApplied]++
+		f.lost--
+		f.mutations.remove(in.Op)
+	}
+}
+
+// client follows the mutations, and counts what no note tells.
+func (f *facts) client(in *Input) {
+	switch {
+	case in.F == history.Renew:
+		if !f.view.Coordinator {
+			f.seen[LeaseRenewed]++
+		}
+		return
+	case in.F == history.Release:
+		if !f.view.Coordinator {
+			f.seen[LeaseReleased]++
+		}
+		return
+	case in.Type == history.Invoke:
+		if f.view.Store {
+			f.mutations.remove(in.Op)
+			f.mutations.add(in.Op)
+		}
+		return
+	case in.Type == history.Fail && in.Error == history.Stale && !f.view.Store:
+		f.seen[StaleWriteAttempted]++
+		f.seen[StaleWriteRejected]++
+	}
+	if m := f.mutations.find(in.Op); m != nil {
+		f.end(in, m)
+	}
+}
+
+func (f *facts) end(in *Input, m *mutation) {
+	if in.Type == history.Info && m.applied {
+		f.seen[UnknownApplied]++
+	}
+	if in.Type == history.Info && !m.applied {
+		f.lost++
+		if m.unknown = true; !m.rejected {
+			return // it may still be applied
+		}
+	}
+	f.mutations.remove(in.Op)
+}
+
+func (f *facts) believe(in *Input) {
+	list := at(&f.believers, in.Scope)
+	two, mine := false, -1
+	for i, b := range *list {
+		switch {
+		case b.client == in.Client:
+			mine = i
+		case f.untimed || b.until == 0 || b.until > in.Time:
+			two = true
+		}
+	}
+	if mine < 0 {
+		mine = len(*list)
+		*list = append(*list, belief{client: in.Client})
+	}
+	(*list)[mine].until = in.Until
+	if two {
+		f.seen[TwoBelievers]++
+	}
+}
+
+func (f *facts) disbelieve(in *Input) {
+	list := at(&f.believers, in.Scope)
+	*list = slices.DeleteFunc(*list, func(b belief) bool { return b.client == in.Client })
+}
+
+// manyRestarts bounds what is kept of processes that turn out to be no servers.
+const manyRestarts = 64
+
+func (f *facts) restart(in *Input) {
+	if slices.Contains(f.restarted, in.Process) {
+		return
+	}
+	if len(f.restarted) == manyRestarts {
+		f.restarted = slices.Delete(f.restarted, 0, 1)
+	}
+	f.restarted = append(f.restarted, in.Process)
+}
+
+// restartedNow reports whether this is the first note of a process since its
+// restart.
+func (f *facts) restartedNow(in *Input) bool {
+	if len(f.restarted) == 0 {
+		return false
+	}
+	i := slices.Index(f.restarted, in.Process)
+	if i < 0 {
+		return false
+	}
+	f.restarted = slices.Delete(f.restarted, i, i+1)
+	return true
+}
+
+func (f *facts) counts() Counts {
+	c := f.seen
+	c[UnknownLost] += f.lost
+	return c
+}
+
+func (f *facts) clone() facts {
+	c := *f
+	c.mutations = f.mutations.clone()
+	c.accepted, c.granted, c.restarted = slices.Clone(f.accepted), slices.Clone(f.granted), slices.Clone(f.restarted)
+	c.believers = make([][]belief, len(f.believers))
+	for i, list := range f.believers {
+		c.believers[i] = slices.Clone(list)
+	}
+	return c
+}
+
+func (f *facts) reset() {
+	f.seen, f.lost = Counts{}, 0
+	f.mutations.reset()
+	clear(f.accepted)
+	clear(f.granted)
+	for i := range f.believers {
+		f.believers[i] = f.believers[i][:0]
+	}
+	f.restarted = f.restarted[:0]
+}
