@@ -7,7 +7,7 @@ import (
 )
 
 // The drawing has room for about 30 events: budget is in half columns, and an
-// event that only carries a message takes one half.
+// event that only carries a message takes one half, unless the finding cites it.
 const (
 	budget      = 60
 	citedBudget = 48
@@ -100,7 +100,7 @@ func carriesMessage(e *history.Event) bool {
 }
 
 func (v *view) cost(pos int) int {
-	if carriesMessage(&v.h.Events[pos]) {
+	if carriesMessage(&v.h.Events[pos]) && !v.cited[pos] {
 		return 1
 	}
 	return 2
@@ -150,7 +150,7 @@ func (v *view) companions(pos int, pairs map[int]int) []int {
 	}
 	// A server's note answers a message that arrived just before.
 	for before := pos - 1; before >= 0 && before >= pos-2; before-- {
-		if d := &v.h.Events[before]; d.F == history.Deliver && v.receiver(d) == v.lane(e.Process) {
+		if d := &v.h.Events[before]; d.F == history.Deliver && v.lane(v.who(d)) == v.lane(e.Process) {
 			out = append(out, before, v.sent(d))
 			break
 		}
@@ -173,13 +173,6 @@ func (v *view) sent(e *history.Event) int {
 		return f.sent
 	}
 	return -1
-}
-
-func (v *view) receiver(e *history.Event) int {
-	if f := v.messages[copyOf{e.Message, e.Copy}]; f != nil {
-		return v.lane(f.to)
-	}
-	return v.lane(e.Process)
 }
 
 // belief finds the holder's belief that a grant gave rise to.

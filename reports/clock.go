@@ -61,13 +61,13 @@ func (c clock) column(t int64) string {
 
 // seconds writes nanoseconds as seconds with a fixed number of decimals.
 func seconds(ns int64, digits int) string {
-	sign := ""
+	sign, n := "", uint64(ns)
 	if ns < 0 {
-		sign, ns = "-", -ns
+		sign, n = "-", -n // right for the least int64 too
 	}
-	frac := strconv.FormatInt(ns%1_000_000_000, 10)
+	frac := strconv.FormatUint(n%1_000_000_000, 10)
 	frac = strings.Repeat("0", 9-len(frac)) + frac
-	return sign + strconv.FormatInt(ns/1_000_000_000, 10) + "." + frac[:digits]
+	return sign + strconv.FormatUint(n/1_000_000_000, 10) + "." + frac[:digits]
 }
 
 // instant writes t for a sentence: "10.5s", "step 12".

@@ -148,9 +148,12 @@ type legendItem struct{ Symbol, Text string }
 const (
 	wide, narrow = 30, 15 // columns of an event and of a message
 	charW        = 6      // of the small type, rounded up
+	digitW       = 7      // of its digits
+	boldW        = 7      // of the small bold type
 	badgesTop    = 4
 	indexesTop   = 38
 	lanesTop     = 48
+	bandsTop     = 50 // within a lane
 	bandH        = 22
 	edge         = 22 // free space at both ends
 )
@@ -233,12 +236,13 @@ func (d *drawing) gap(g gap, x int) int {
 	if g.elided > 0 {
 		box.Elided = "+" + strconv.Itoa(g.elided)
 		box.Title = plural(g.elided, "event") + " not drawn"
+		box.W = max(box.W, 10+len(box.Elided)*digitW)
 	}
 	if g.before > 0 && g.before < len(d.chosen) {
 		passed := d.h.Events[d.chosen[g.before]].Time - d.h.Events[d.chosen[g.before-1]].Time
 		if g.jump {
 			box.Elapsed = d.clock.elapsed(passed)
-			box.W = max(44, 14+len(box.Elapsed)*7+7)
+			box.W = max(box.W, 21+len(box.Elapsed)*boldW)
 		}
 		if passed > 0 && d.clock.unit != "" {
 			box.Title = prefixed(strings.TrimPrefix(box.Title+"; ", "; "), d.clock.elapsed(passed)+" pass")
@@ -314,7 +318,7 @@ func (d *drawing) laneBoxes() {
 	for _, holds := range [][]*hold{d.known, d.believed} {
 		for _, h := range holds {
 			i := d.lane(h.client)
-			if i < 0 || !has(d.scopes, h.scope) {
+			if _, ok := d.extent(h); i < 0 || !ok {
 				continue
 			}
 			if rows[i] == nil {
@@ -328,11 +332,11 @@ func (d *drawing) laneBoxes() {
 	y := lanesTop
 	longest := 0
 	for i, l := range d.lanes {
-		box := laneBox{Y: y, Name: clip(l.name, 18), Full: l.name, Role: l.role, Alternate: i%2 == 1, rows: rows[i]}
-		box.Mid = y + 32
-		box.H = 58
+		box := laneBox{Y: y, Name: clipMiddle(l.name, 16), Full: l.name, Role: l.role, Alternate: i%2 == 1, rows: rows[i]}
+		box.Mid = y + 34
+		box.H = 64
 		if l.role == roleClient {
-			box.H = 50 + max(1, len(rows[i]))*(bandH+4)
+			box.H = bandsTop + 2 + max(1, len(rows[i]))*(bandH+4)
 		}
 		y += box.H
 		longest = max(longest, len([]rune(box.Name)), len(box.Role))
@@ -354,22 +358,37 @@ func (d *drawing) shades() {
 		}
 		box := &d.fig.Lanes[i]
 		s := shade{X: d.x(pos), Y: box.Y, H: box.H, Class: "paused", Title: e.Process + " " + d.describe(e)}
-		text := "paused" + prefixed(" ", e.Text)
+		texts := []string{strings.TrimPrefix(pause(e), "is "), "paused"}
 		if e.F == history.Crash {
-			s.Class, text = "down", "down"
+			s.Class, texts = "down", []string{"down"}
 		}
 		end := d.fig.Width
-		if to, ok := pairs[pos]; ok {
+		to, ends := pairs[pos]
+		if ends {
 			end = d.x(to)
 		}
-		if s.W = end - s.X; s.W < 4 || !d.touches(pos, pairs[pos]) {
+		if s.W = end - s.X; s.W < 4 || !d.touches(pos, to) || !ends && d.actsAfter(pos) {
 			continue
 		}
-		if width := len([]rune(text)) * charW; width < s.W-8 {
-			s.Label = label{X: s.X + s.W/2, Y: box.Mid + 4, Text: text, Anchor: "middle"}
+		for _, text := range texts {
+			if width := len([]rune(text)) * boldW; width < s.W-8 {
+				s.Label = label{X: s.X + s.W/2, Y: box.Mid + 4, Text: text, Anchor: "middle"}
+				break
+			}
 		}
 		d.fig.Shades = append(d.fig.Shades, s)
 	}
+}
+
+// actsAfter says whether a process goes on after a pause that has no end: only
+// one of its tasks was stalled.
+func (d *drawing) actsAfter(pos int) bool {
+	for after := pos + 1; after < len(d.h.Events); after++ {
+		if e := &d.h.Events[after]; e.Process == d.h.Events[pos].Process && e.F != history.Deliver && e.F != history.Drop {
+			return true
+		}
+	}
+	return false
 }
 
 // touches says whether what lasts from one position to another has a drawn
@@ -428,12 +447,23 @@ func (d *drawing) labelInside(b *band, known *hold) {
 
 func (d *drawing) band(h *hold, class string, inset int) (band, bool) {
 	i := d.lane(h.client)
-	if i < 0 || !has(d.scopes, h.scope) {
+	b, ok := d.extent(h)
+	if i < 0 || !ok {
 		return band{}, false
 	}
 	box := &d.fig.Lanes[i]
-	b := band{X: d.x(h.from), Class: class, H: bandH - 2*inset}
-	b.Y = box.Y + 48 + box.rows[h.scope]*(bandH+4) + inset
+	b.Class, b.H = class, bandH-2*inset
+	b.Y = box.Y + bandsTop + box.rows[h.scope]*(bandH+4) + inset
+	b.Label, b.LabelX, b.LbY = d.bandLabel(h, b.W), b.X+8, b.Y+b.H/2+4
+	return b, true
+}
+
+// extent returns from where to where h is drawn, if it is.
+func (d *drawing) extent(h *hold) (band, bool) {
+	if !has(d.scopes, h.scope) {
+		return band{}, false
+	}
+	b := band{X: d.x(h.from)}
 	b.OpenL = h.from < d.cols[0].pos
 	end := d.fig.Width
 	b.OpenR = true
@@ -448,11 +478,8 @@ func (d *drawing) band(h *hold, class string, inset int) (band, bool) {
 	if b.OpenL {
 		b.X = 0
 	}
-	if b.W = end - b.X; b.W < 2 {
-		return band{}, false
-	}
-	b.Label, b.LabelX, b.LbY = d.bandLabel(h, b.W), max(b.X, 0)+8, b.Y+b.H/2+4
-	return b, true
+	b.W = end - b.X
+	return b, b.W >= 2 && end > d.cols[0].left
 }
 
 // bandLabel is the longest of its names that fits.
@@ -467,7 +494,7 @@ func (d *drawing) bandLabel(h *hold, width int) string {
 		names = append([]string{h.scope + " · token " + tok}, names...)
 	}
 	for _, n := range names {
-		if len([]rune(n))*charW+14 <= width {
+		if len([]rune(n))*boldW+14 <= width {
 			return n
 		}
 	}
@@ -526,7 +553,7 @@ func (d *drawing) operation(lane int, s *span) {
 	room := d.free(lane, s.invoke) - bar.X1
 	for _, text := range []string{brief(invoke), verbs[invoke.F]} {
 		if bar.X1 >= box.labelled && len([]rune(text))*charW <= room {
-			bar.Label = &label{X: bar.X1 - 2, Y: box.Y + 17, Text: text, Anchor: "start"}
+			bar.Label = &label{X: bar.X1 - 2, Y: box.Y + 14, Text: text, Anchor: "start"}
 			box.labelled = bar.X1 + len([]rune(text))*charW + 4
 			break
 		}
@@ -606,10 +633,44 @@ func (d *drawing) lateLabel(a *arrow, f *flight) {
 	if d.clock.unit != "" {
 		text += " " + d.clock.elapsed(d.h.Events[f.arrived].Time-d.h.Events[f.sent].Time)
 	}
-	if a.X2-a.X1 > len(text)*charW {
-		a.Label = &label{X: (a.X1 + a.X2) / 2, Y: (a.Y1+a.Y2)/2 + 4, Text: text, Anchor: "middle"}
+	half := len([]rune(text)) * boldW / 2
+	for _, tenths := range []int{5, 6, 4, 7, 3, 8, 2} {
+		x, y := a.X1+(a.X2-a.X1)*tenths/10, a.Y1+(a.Y2-a.Y1)*tenths/10
+		if x-half > 0 && x+half < d.fig.Width && d.clear(x-half, x+half, y) {
+			a.Label = &label{X: x, Y: y + 4, Text: text, Anchor: "middle"}
+			return
+		}
 	}
 }
+
+// clear says whether a line of text in [x1, x2] round height y would touch no
+// other text of the lanes.
+func (d *drawing) clear(x1, x2, y int) bool {
+	const room = 15
+	for _, b := range d.fig.Bands {
+		if b.Label != "" && x2 > b.LabelX && x1 < b.LabelX+len([]rune(b.Label))*boldW && near(y, b.LbY-4, room) {
+			return false
+		}
+	}
+	for _, o := range d.fig.Ops {
+		if l := o.Label; l != nil && x2 > l.X && x1 < l.X+len([]rune(l.Text))*charW && near(y, l.Y-4, room) {
+			return false
+		}
+	}
+	for _, s := range d.fig.Shades {
+		if s.Label.Text != "" && x2 > s.Label.X-40 && x1 < s.Label.X+40 && near(y, s.Label.Y-4, room) {
+			return false
+		}
+	}
+	for _, l := range d.fig.Lanes {
+		if near(y, l.Mid, 11) {
+			return false // operations and marks
+		}
+	}
+	return true
+}
+
+func near(a, b, room int) bool { return a-b < room && b-a < room }
 
 // connect joins an operation to what servers noted of it, in a history that
 // has no messages.
@@ -647,19 +708,26 @@ func symbolOf(e *history.Event) string {
 }
 
 func (d *drawing) marks() {
+	pairs := d.pairs()
 	for _, c := range d.cols {
 		e := &d.h.Events[c.pos]
-		i := d.lane(e.Process)
+		i := d.lane(d.who(e))
 		d.worldRule(c, e)
 		symbol := symbolOf(e)
-		if i < 0 || symbol == "" && c.pos != d.violation {
+		if _, ends := pairs[c.pos]; e.F == history.Pause && !ends && d.actsAfter(c.pos) {
+			symbol = "stall"
+		}
+		if symbol == "" && c.pos == d.violation {
+			symbol = "alarm"
+		}
+		if i < 0 || symbol == "" {
 			continue
 		}
 		box := &d.fig.Lanes[i]
 		m := mark{X: c.mid, Y: box.Mid, Symbol: symbol, Violation: c.pos == d.violation, Title: d.title(c.pos), Href: d.href(c.pos)}
 		if e.Token != 0 && box.Role != roleClient {
 			text := e.Token.String()
-			if w := len(text) * charW; c.mid-w/2 >= box.noted {
+			if w := len(text) * digitW; c.mid-w/2 >= box.noted {
 				m.Note = &label{X: c.mid, Y: box.Mid + 21, Text: text, Anchor: "middle"}
 				if m.Violation {
 					m.Note.Y += 5
@@ -685,46 +753,65 @@ func (v *view) title(pos int) string {
 	if t := v.clock.instant(e.Time); t != "" {
 		s += " at " + t
 	}
-	return s + ": " + prefixedAfter(e.Process, " ") + v.describe(e)
+	return s + ": " + prefixedAfter(v.who(e), " ") + v.describe(e)
 }
 
 func (v *view) href(pos int) string {
 	return "#e" + strconv.FormatInt(v.h.Events[pos].Index, 10)
 }
 
-// header numbers the columns and ties the steps of the chain to them.
+// header numbers the columns, those of the chain first where there is not room
+// for all, and ties the steps of the chain to them.
 func (d *drawing) header() {
-	taken := -1000
-	for _, c := range d.cols {
-		e := &d.h.Events[c.pos]
-		text := strconv.FormatInt(e.Index, 10)
-		if carriesMessage(e) && !d.cited[c.pos] {
-			continue
+	var taken spans
+	for _, g := range d.fig.Gaps {
+		if g.Elided != "" {
+			taken.take(g.X+g.W/2, len(g.Elided)*digitW)
 		}
-		if half := (len(text)*charW + 6) / 2; c.mid-half >= taken {
-			class := ""
-			if c.pos == d.violation {
-				class = "violation"
+	}
+	for _, cited := range []bool{true, false} {
+		for _, c := range d.cols {
+			e := &d.h.Events[c.pos]
+			text := strconv.FormatInt(e.Index, 10)
+			if d.cited[c.pos] != cited || !cited && carriesMessage(e) || !taken.take(c.mid, len(text)*digitW+8) {
+				continue
 			}
-			d.fig.Indexes = append(d.fig.Indexes, label{X: c.mid, Y: indexesTop, Text: text, Class: class, Anchor: "middle", Title: d.title(c.pos)})
-			taken = c.mid + half
+			l := label{X: c.mid, Y: indexesTop, Text: text, Anchor: "middle", Title: d.title(c.pos)}
+			if c.pos == d.violation {
+				l.Class = "violation"
+			}
+			d.fig.Indexes = append(d.fig.Indexes, l)
 		}
+	}
+	for _, c := range d.cols {
 		if steps := d.links[c.pos]; len(steps) > 0 {
-			d.badge(c, e, steps)
+			d.badge(c, &d.h.Events[c.pos], steps)
 		}
 	}
 }
 
-func (d *drawing) badge(c column, e *history.Event, steps []int) {
-	text := strconv.Itoa(steps[0])
-	if len(steps) > 1 {
-		text += "–" + strconv.Itoa(steps[len(steps)-1])
+// spans are the parts of a row that are taken.
+type spans [][2]int
+
+// take takes width round x, unless part of it is taken.
+func (s *spans) take(x, width int) bool {
+	from, to := x-(width+1)/2, x+(width+1)/2
+	for _, t := range *s {
+		if to > t[0] && from < t[1] {
+			return false
+		}
 	}
-	b := badge{X: c.mid, W: max(20, 12+len([]rune(text))*7), Y: badgesTop, Bottom: d.fig.LanesTop, Text: text, Violation: c.pos == d.violation}
-	if i := d.lane(e.Process); i >= 0 {
+	*s = append(*s, [2]int{from, to})
+	return true
+}
+
+func (d *drawing) badge(c column, e *history.Event, steps []int) {
+	text := numbers(steps)
+	b := badge{X: c.mid, W: max(20, 12+len(text)*7), Y: badgesTop, Bottom: d.fig.LanesTop, Text: text, Violation: c.pos == d.violation}
+	if i := d.lane(d.who(e)); i >= 0 {
 		b.Bottom = d.fig.Lanes[i].Mid - 12
 		if e.F == history.Believe || e.F == history.Disbelieve {
-			b.Bottom = d.fig.Lanes[i].Y + 46
+			b.Bottom = d.fig.Lanes[i].Y + bandsTop - 2
 		}
 	}
 	d.fig.Badges = append(d.fig.Badges, b)
@@ -739,32 +826,25 @@ func (d *drawing) times() {
 	if d.clock.unit == "" {
 		return
 	}
-	var taken [][2]int
+	var taken spans
 	for _, g := range d.fig.Gaps {
 		if g.Elapsed != "" {
-			taken = append(taken, [2]int{g.X + 2, g.X + g.W - 2})
+			taken.take(g.X+g.W/2, g.W-4)
 		}
 	}
+	placed := map[string]bool{}
 	place := func(i int) {
 		c := d.cols[i]
 		text := d.clock.label(d.h.Events[c.pos].Time)
-		half := (len([]rune(text))*charW + 10) / 2
-		for _, t := range d.fig.Times {
-			if t.Text == text {
-				return // the same moment, or too close to it to tell
-			}
+		if placed[text] || !taken.take(c.mid, len([]rune(text))*digitW+6) {
+			return
 		}
-		for _, t := range taken {
-			if c.mid+half > t[0] && c.mid-half < t[1] {
-				return
-			}
-		}
-		taken = append(taken, [2]int{c.mid - half, c.mid + half})
-		class := ""
+		placed[text] = true
+		l := label{X: c.mid, Y: d.fig.TimesTop, Text: text, Anchor: "middle", Title: d.clock.instant(d.h.Events[c.pos].Time)}
 		if c.pos == d.violation {
-			class = "violation"
+			l.Class = "violation"
 		}
-		d.fig.Times = append(d.fig.Times, label{X: c.mid, Y: d.fig.TimesTop, Text: text, Class: class, Anchor: "middle", Title: d.clock.instant(d.h.Events[c.pos].Time)})
+		d.fig.Times = append(d.fig.Times, l)
 	}
 	place(d.column[d.violation])
 	for _, g := range d.gaps {
@@ -773,9 +853,7 @@ func (d *drawing) times() {
 		}
 	}
 	for i := range d.cols {
-		if i == 0 || d.h.Events[d.cols[i].pos].Time != d.h.Events[d.cols[i-1].pos].Time {
-			place(i)
-		}
+		place(i)
 	}
 }
 
@@ -799,6 +877,19 @@ func (d *drawing) tints() {
 			d.fig.Others = true
 		}
 	}
+}
+
+// numbers lists the first few of a list of numbers.
+func numbers(list []int) string {
+	var out []string
+	for i, n := range list {
+		if i == 2 {
+			out = append(out, "…")
+			break
+		}
+		out = append(out, strconv.Itoa(n))
+	}
+	return strings.Join(out, ",")
 }
 
 func plural(n int, noun string) string {

@@ -67,6 +67,7 @@ var legendItems = []legendItem{
 	{"arrow-flying", "message never delivered"},
 	{"paused", "process paused"},
 	{"down", "process down"},
+	{"stall", "one task stalled"},
 	{"crash", "crash"},
 	{"restart", "restart"},
 	{"clock", "clock changed"},

@@ -121,7 +121,7 @@ func (v *view) table() table {
 
 func (v *view) row(pos, skipped int) row {
 	e := &v.h.Events[pos]
-	r := row{Index: e.Index, Time: v.clock.column(e.Time), Process: e.Process, What: v.describe(e), Violation: pos == v.violation}
+	r := row{Index: e.Index, Time: v.clock.column(e.Time), Process: v.who(e), What: v.describe(e), Violation: pos == v.violation}
 	if e.Token != 0 {
 		r.Token = e.Token.String()
 	}

@@ -27,7 +27,7 @@ const (
 )
 
 func (d *drawing) panel(scope string, all []acceptance) {
-	p := panel{Y: d.fig.Height, Scope: clip(scope, 18), Full: scope}
+	p := panel{Y: d.fig.Height, Scope: clipMiddle(scope, 12), Full: scope}
 	before, shown := d.split(all)
 	levels := d.levels(before, shown)
 	step := 24
@@ -162,9 +162,9 @@ func pointNote(a acceptance, x, y, taken, next int) *label {
 			fate = "accepted"
 		}
 		relation := fmt.Sprintf("%s < %s", a.token, a.greatest)
-		texts = append(texts, clip(a.client, 12)+" "+fate+": "+relation, relation)
+		texts = append(texts, clipMiddle(a.client, 14)+" "+fate+": "+relation, relation)
 	} else {
-		texts = append(texts, clip(a.client, 12))
+		texts = append(texts, clipMiddle(a.client, 14))
 	}
 	class := ""
 	if a.stale && a.accepted {

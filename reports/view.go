@@ -211,14 +211,16 @@ func (v *view) findLanes() {
 			role[name] = as
 		}
 	}
-	clientOf := map[string]string{}
+	clientOf := v.clients()
 	for pos := range v.h.Events {
 		e := &v.h.Events[pos]
-		name := e.ClientName()
+		name := clientOf[e.Process]
 		if name == "" {
 			name = worldName
 		}
-		clientOf[e.Process] = name
+		if acrossLanes(e) {
+			continue
+		}
 		meet(name, roleFrom(e))
 		if e.F == history.Grant {
 			meet(e.Owner, roleClient)
@@ -250,6 +252,24 @@ func (v *view) findLanes() {
 	}
 }
 
+// clients names the client of each process: itself, unless an event says that
+// the process continues another one after an operation of unknown outcome.
+func (v *view) clients() map[string]string {
+	out := map[string]string{}
+	for pos := range v.h.Events {
+		e := &v.h.Events[pos]
+		if _, ok := out[e.Process]; !ok || e.Client != "" {
+			out[e.Process] = e.ClientName()
+		}
+	}
+	return out
+}
+
+// acrossLanes says whether an event of no process is drawn across all lanes.
+func acrossLanes(e *history.Event) bool {
+	return (e.Process == "" || e.Process == worldName) && (e.F == history.Partition || e.F == history.Heal || e.F == history.Quiet)
+}
+
 // roleFrom says what an event tells of the process that made it.
 func roleFrom(e *history.Event) string {
 	if e.Type != history.Note {
@@ -262,15 +282,22 @@ func roleFrom(e *history.Event) string {
 		return roleStore
 	case history.Believe, history.Disbelieve:
 		return roleClient
-	case history.Partition, history.Heal, history.Quiet:
-		if e.Process == "" || e.Process == worldName {
-			return roleWorld
-		}
 	}
 	if e.Process == "" {
 		return roleWorld
 	}
 	return ""
+}
+
+// who names the process at which an event happens. A message arrives at its
+// receiver, whichever end the event names.
+func (v *view) who(e *history.Event) string {
+	if e.F == history.Deliver && e.Type == history.Note {
+		if f := v.messages[copyOf{e.Message, e.Copy}]; f != nil {
+			return f.to
+		}
+	}
+	return e.Process
 }
 
 // lane returns the lane of a process or client, -1 when there is none.

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -143,7 +144,7 @@ func (v *view) worldNote(e *history.Event) string {
 	case history.Deliver, history.Drop:
 		return v.arrival(e)
 	case history.Pause:
-		return "is paused" + prefixed(" ", e.Text)
+		return pause(e)
 	case history.Resume:
 		return "resumes" + prefixed(" ", e.Text)
 	case history.Crash:
@@ -155,11 +156,23 @@ func (v *view) worldNote(e *history.Event) string {
 	case history.Heal:
 		return link("is connected again", " to ", e) + text
 	case history.Clock:
-		return "clock changes" + text
+		return "its clock " + cmp.Or(e.Text, "changes")
 	case history.Quiet:
 		return "no fault is injected from here on" + text
 	}
 	return fmt.Sprintf("event of type %d about %d", e.Type, e.F) + text
+}
+
+// pause tells what stops a process and for how long, in the note's own words
+// where it has a sentence of them.
+func pause(e *history.Event) string {
+	switch {
+	case e.Text == "" || strings.HasPrefix(e.Text, "for "):
+		return "is paused" + prefixed(" ", e.Text)
+	case strings.HasPrefix(e.Text, "one task "):
+		return e.Text
+	}
+	return "is " + e.Text
 }
 
 // link tells of a connection between two processes, or of the whole network.
@@ -224,6 +237,17 @@ func token(before string, t history.Token) string {
 		return ""
 	}
 	return before + t.String()
+}
+
+// clipMiddle shortens s to n characters and keeps its end, which tells workers
+// with one prefix apart.
+func clipMiddle(s string, n int) string {
+	runes := []rune(strings.ToValidUTF8(s, "\uFFFD"))
+	if len(runes) <= n {
+		return string(runes)
+	}
+	tail := n / 3
+	return string(runes[:n-1-tail]) + "…" + string(runes[len(runes)-tail:])
 }
 
 // clip shortens s to n characters, the last of them an ellipsis.

@@ -54,14 +54,29 @@ func render(doc *Document) ([]page, error) {
 			if err := renderFinding(&b, doc, r, f); err != nil {
 				return nil, fmt.Errorf("report: %s: %w", names[r][f], err)
 			}
-			pages = append(pages, page{names[r][f], b.Bytes()})
+			pages = append(pages, page{names[r][f], legible(b.Bytes())})
 		}
 	}
 	var b bytes.Buffer
 	if err := renderSuite(&b, doc, names); err != nil {
 		return nil, fmt.Errorf("report: index.html: %w", err)
 	}
-	return append(pages, page{"index.html", b.Bytes()}), nil
+	return append(pages, page{"index.html", legible(b.Bytes())}), nil
+}
+
+// legible replaces what no page should hold, however it got into a history:
+// bytes that are no UTF-8, control characters, and the marks that turn the
+// direction of text, with which a name could rewrite the sentence around it.
+func legible(body []byte) []byte {
+	return bytes.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < ' ', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return '\uFFFD'
+		}
+		return r // bytes.Map has made U+FFFD of what is no UTF-8
+	}, body)
 }
 
 // writeFile puts body at path as a whole or not at all.

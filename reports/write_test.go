@@ -1,9 +1,11 @@
 package reports
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,28 +13,174 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files under testdata")
 
-func TestGolden(t *testing.T) {
+// golden compares got with a file under testdata.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got), -update rewrites it:\n%s", name, diff)
+	}
+}
+
+func TestWriteGolden(t *testing.T) {
 	dir := t.TempDir()
 	if err := Write(dir, textbook()); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"index.html", "run-textbook-store-ignores-token-no-stale-write.html"} {
+	want := []string{"index.html", "run-textbook-store-ignores-token-no-stale-write.html"}
+	if diff := cmp.Diff(want, listing(t, dir)); diff != "" {
+		t.Fatalf("files (-want +got):\n%s", diff)
+	}
+	for _, name := range want {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(golden, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
+		golden(t, name, got)
+	}
+}
+
+func listing(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func TestWriteIsByteStable(t *testing.T) {
+	for name, make := range map[string]func() *Document{
+		"textbook": textbook, "rough": rough, "recorded": recorded, "suite": suite,
+		"many": func() *Document { return many(3000, "timed") },
+	} {
+		first, err := render(make())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("%s (-want +got), -update rewrites it:\n%s", name, diff)
+		for range 5 {
+			again, err := render(make())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range first {
+				if first[i].name != again[i].name || !bytes.Equal(first[i].body, again[i].body) {
+					t.Fatalf("%s: the same document gave other bytes in %s", name, first[i].name)
+				}
+			}
+		}
+	}
+}
+
+func TestWriteFailureLeavesNoHalfFile(t *testing.T) {
+	const name = "run-textbook-store-ignores-token-no-stale-write.html"
+	dir := t.TempDir()
+	// A folder stands where the page belongs, so that the rename fails.
+	if err := os.MkdirAll(filepath.Join(dir, name, "occupied"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	index := filepath.Join(dir, "index.html")
+	if err := os.WriteFile(index, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	err := Write(dir, textbook())
+	if err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("expected an error that names %s, found %v", name, err)
+	}
+	if diff := cmp.Diff([]string{"index.html", name}, listing(t, dir)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if got, _ := os.ReadFile(index); string(got) != "old" {
+		t.Errorf("the index was replaced although a page that it links to is missing")
+	}
+}
+
+func TestWriteOfPartLeavesTheOldFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "index.html")
+	if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "part")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close() // as a full disk would, makes every write fail
+	if err := finish(f, path, []byte("new")); err == nil {
+		t.Error("expected the write to fail")
+	}
+	if got, _ := os.ReadFile(path); string(got) != "old" {
+		t.Errorf("want the old file, found %q", got)
+	}
+}
+
+func TestWriteRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		reason, dir, want string
+		doc               *Document
+	}{
+		{"the folder is a file", file, "expected a folder", &Document{Format: Format}},
+		{"there is no document", t.TempDir(), "found nil", nil},
+		{"another format", t.TempDir(), `found "staleproof.report/9"`, &Document{Format: "staleproof.report/9"}},
+		{"a run without a verdict", t.TempDir(), `run 0 (lf, defect none): expected status`, &Document{Format: Format, Runs: []Run{{Scenario: "lf"}}}},
+	} {
+		err := Write(test.dir, test.doc)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: want an error with %q, found %v", test.reason, test.want, err)
+		}
+		if test.dir != file && len(listing(t, test.dir)) > 0 {
+			t.Errorf("%s: something was written", test.reason)
+		}
+	}
+}
+
+func TestPageNames(t *testing.T) {
+	long := strings.Repeat("long", 50)
+	run := func(scenario, defect string, properties ...string) Run {
+		r := Run{Scenario: scenario, Defect: defect}
+		for _, p := range properties {
+			r.Findings = append(r.Findings, Finding{Property: p})
+		}
+		return r
+	}
+	doc := &Document{Runs: []Run{
+		run("textbook", "", "no-stale-write", "no-stale-write"),
+		run("Text Book", "none", "../../etc/passwd"),
+		run("日本", "a/b\\c", "x\x00?#&\"<>"),
+		run(long, long, long),
+	}}
+	want := [][]string{
+		{"run-textbook-none-no-stale-write.html", "run-textbook-none-no-stale-write-2.html"},
+		{"run-text-book-none-etc-passwd.html"},
+		{"run-unnamed-a-b-c-x.html"},
+		{"run-" + long[:48] + "-" + long[:48] + "-" + long[:48] + ".html"},
+	}
+	if diff := cmp.Diff(want, pageNames(doc)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func BenchmarkWrite100k(b *testing.B) {
+	doc := many(100_000, "timed")
+	for b.Loop() {
+		if _, err := render(doc); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -1,0 +1,329 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"staleproof/model/history"
+)
+
+func viewOf(doc *Document) *view {
+	for i := range doc.Runs {
+		if len(doc.Runs[i].Findings) > 0 {
+			return newView(&doc.Runs[i].Findings[0])
+		}
+	}
+	return nil
+}
+
+var drawn = map[string]func() *Document{
+	"textbook": textbook, "rough": rough, "recorded": recorded,
+	"timed":   func() *Document { return many(400, "timed") },
+	"untimed": func() *Document { return many(2000, "untimed") },
+	"bounded": func() *Document { return many(60, "bounded") },
+	"hostile": func() *Document { return disguised(func(n int) string { return breakers[n%len(breakers)] }) },
+}
+
+func TestRoughGolden(t *testing.T) {
+	pages, err := render(rough())
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "rough.html", pages[0].body)
+}
+
+func TestLanesAreRecognised(t *testing.T) {
+	for _, test := range []struct {
+		reason string
+		doc    *Document
+		want   []lane
+	}{
+		{"servers by their notes, the store last", textbook(), []lane{{"coordinator", roleCoordinator}, {"A", roleClient}, {"B", roleClient}, {"store", roleStore}}},
+		{"successive processes of a client share its lane", rough(), []lane{{"coordinator", roleCoordinator}, {"A", roleClient}, {"B", roleClient}, {"store", roleStore}}},
+		{"names mean nothing", many(80, "timed"), []lane{{"lease-manager", roleCoordinator}, {"worker-eu-west-1a-0001", roleClient}, {"worker-eu-west-1a-0002", roleClient},
+			{"w3", roleClient}, {"w4", roleClient}, {"w5", roleClient}, {"bucket", roleStore}}},
+		{"a recorded history has clients only", recorded(), []lane{{"0", roleClient}, {"1", roleClient}}},
+	} {
+		if diff := cmp.Diff(test.want, viewOf(test.doc).lanes, cmp.AllowUnexported(lane{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+		}
+	}
+}
+
+func TestChooseDrawsWhatIsCited(t *testing.T) {
+	for name, doc := range drawn {
+		v := viewOf(doc())
+		chosen := v.choose()
+		cost := 0
+		for _, pos := range chosen {
+			cost += v.cost(pos)
+		}
+		if cost > budget {
+			t.Errorf("%s: the columns cost %d, the budget is %d", name, cost, budget)
+		}
+		if !slices.IsSorted(chosen) {
+			t.Errorf("%s: the columns are out of order: %v", name, chosen)
+		}
+		for pos := range v.cited {
+			if !slices.Contains(chosen, pos) {
+				t.Errorf("%s: #%d is cited and not drawn", name, v.h.Events[pos].Index)
+			}
+		}
+	}
+}
+
+// box is a text or a shape of the drawing, as wide as the layout takes it to be.
+type box struct {
+	row      string
+	from, to int
+	text     string
+}
+
+func boxOf(row string, l *label, charW int) box {
+	w := len([]rune(l.Text)) * charW
+	switch l.Anchor {
+	case "middle":
+		return box{row, l.X - w/2, l.X + w/2, l.Text}
+	case "end":
+		return box{row, l.X - w, l.X, l.Text}
+	}
+	return box{row, l.X, l.X + w, l.Text}
+}
+
+func boxes(f *figure) []box {
+	var out []box
+	for i := range f.Indexes {
+		out = append(out, boxOf("indexes", &f.Indexes[i], charW))
+	}
+	for i := range f.Times {
+		out = append(out, boxOf("times", &f.Times[i], charW))
+	}
+	for _, g := range f.Gaps {
+		if g.Elapsed != "" {
+			out = append(out, box{"times", g.X, g.X + g.W, g.Elapsed})
+		}
+		if g.Elided != "" {
+			out = append(out, boxOf("indexes", &label{X: g.X + g.W/2, Text: g.Elided, Anchor: "middle"}, charW))
+		}
+	}
+	for _, b := range f.Badges {
+		out = append(out, box{"badges", b.X - b.W/2, b.X + b.W/2, b.Text})
+	}
+	for _, o := range f.Ops {
+		if o.Label != nil {
+			out = append(out, boxOf(fmt.Sprint("operations at ", o.Y), o.Label, charW))
+		}
+	}
+	for _, m := range f.Marks {
+		if m.Note != nil {
+			out = append(out, boxOf(fmt.Sprint("tokens at ", m.Y), m.Note, charW))
+		}
+	}
+	for _, p := range f.Panels {
+		for _, pt := range p.Points {
+			if pt.Note != nil {
+				out = append(out, boxOf(fmt.Sprint("presented at ", pt.Note.Y), pt.Note, charW))
+			}
+		}
+	}
+	return out
+}
+
+func TestNothingOverlapsOrIsCut(t *testing.T) {
+	for name, doc := range drawn {
+		f := viewOf(doc()).layout()
+		all := boxes(f)
+		if len(all) < 20 {
+			t.Fatalf("%s: only %d texts: the test sees no drawing", name, len(all))
+		}
+		for i, a := range all {
+			if a.from < 0 || a.to > f.Width {
+				t.Errorf("%s: %q in %s is cut: %d to %d of %d", name, a.text, a.row, a.from, a.to, f.Width)
+			}
+			for _, b := range all[i+1:] {
+				if a.row == b.row && a.from < b.to && b.from < a.to {
+					t.Errorf("%s: %q and %q overlap in %s", name, a.text, b.text, a.row)
+				}
+			}
+		}
+		for _, b := range f.Bands {
+			if b.Label != "" && b.LabelX+len([]rune(b.Label))*charW > b.X+b.W {
+				t.Errorf("%s: the label %q does not fit its band", name, b.Label)
+			}
+		}
+		for _, m := range f.Marks {
+			if m.Y < f.LanesTop || m.Y > f.LanesBottom || m.X < 0 || m.X > f.Width {
+				t.Errorf("%s: a mark is outside of the lanes: %+v", name, m)
+			}
+		}
+		if f.Width > 1400 {
+			t.Errorf("%s: the drawing is %d wide", name, f.Width)
+		}
+	}
+}
+
+func TestTextbookIsDrawnAsItWas(t *testing.T) {
+	v := viewOf(textbook())
+	f := v.layout()
+	var bands, arrows []string
+	for _, b := range f.Bands {
+		bands = append(bands, b.Class+" "+b.Label)
+	}
+	if diff := cmp.Diff([]string{"knew generation 1 · token 41", "knew generation 2 · token 42", "believed ", "tail ", "believed "}, bands); diff != "" {
+		t.Errorf("bands (-want +got):\n%s", diff)
+	}
+	knew, believed, tail := f.Bands[0], f.Bands[2], f.Bands[3]
+	if believed.X+believed.W >= knew.X+knew.W {
+		t.Error("A's belief must end before the coordinator ends the lease")
+	}
+	pause := f.Shades[0]
+	if pause.Label.Text != "paused for 35s" || pause.X >= knew.X+knew.W || pause.X+pause.W <= knew.X+knew.W {
+		t.Errorf("the lease must expire during A's pause: %+v", pause)
+	}
+	if end := tail.X + tail.W; end <= pause.X+pause.W {
+		t.Error("A acts on its lease after the pause")
+	}
+	for _, a := range f.Arrows {
+		if a.Class != "message" {
+			arrows = append(arrows, a.Class)
+		}
+	}
+	if len(arrows) > 0 || len(f.Arrows) != 10 {
+		t.Errorf("want 10 plain messages, found %d and %v", len(f.Arrows), arrows)
+	}
+	points := f.Panels[0].Points
+	last := points[len(points)-1]
+	if !last.Below || !last.Violation || last.Note == nil || last.Note.Text != "A accepted: 41 < 42" {
+		t.Errorf("the late write must fall below the line: %+v", last)
+	}
+}
+
+func TestRoughIsDrawnAsItWas(t *testing.T) {
+	v := viewOf(rough())
+	classes := map[string]int{}
+	for _, f := range v.flights() {
+		if f.overtaken {
+			classes["late"]++
+		}
+		if f.dropped {
+			classes["lost"]++
+		}
+		if f.arrived < 0 {
+			classes["flying"]++
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"late": 1, "lost": 1, "flying": 1}, classes); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	var fates []string
+	for _, a := range v.acceptances("orders/7") {
+		fates = append(fates, fmt.Sprintf("%s %s accepted=%t stale=%t greatest=%s", a.client, a.token, a.accepted, a.stale, a.greatest))
+	}
+	want := []string{
+		"A 41 accepted=true stale=false greatest=41",
+		"B 42 accepted=true stale=false greatest=41", // a read does not lift the fence
+		"B 42 accepted=true stale=false greatest=42",
+		"A 41 accepted=false stale=true greatest=42",
+		"A 41 accepted=false stale=true greatest=42",
+	}
+	if diff := cmp.Diff(want, fates); diff != "" {
+		t.Errorf("tokens (-want +got):\n%s", diff)
+	}
+}
+
+// TestLateMessageIsLabelled checks the case of a held packet instead of a pause.
+func TestLateMessageIsLabelled(t *testing.T) {
+	f := viewOf(rough()).layout()
+	for _, a := range f.Arrows {
+		if a.Class == "late" && a.Label != nil && a.Label.Text == "held 12.01s" {
+			return
+		}
+	}
+	t.Errorf("no arrow says that the write was held: %+v", f.Arrows)
+}
+
+func TestWordsOfEvents(t *testing.T) {
+	v := viewOf(rough())
+	want := map[int64]string{
+		1:  "A: calls acquire orders/7",
+		4:  "coordinator: grants orders/7 to A, generation 1, token 41, lease a1f3, ends at 10.003s",
+		6:  "A: message 2 from coordinator arrives: granted",
+		8:  "A: believes that it holds orders/7, generation 1, token 41, lease a1f3, until 9.998s",
+		12: "store: lifts the fence for A's raise the fence of orders/7, token 41 (greatest accepted 41)",
+	}
+	for index, words := range want {
+		e := &v.h.Events[v.at[index]]
+		if got := v.who(e) + ": " + v.describe(e); got != words {
+			t.Errorf("#%d: want %q, found %q", index, words, got)
+		}
+	}
+}
+
+// TestOddHistories draws what a reader may hand over without a fault of its own.
+func TestOddHistories(t *testing.T) {
+	big := int64(1<<63 - 1)
+	for reason, h := range map[string]*history.History{
+		"no history":         nil,
+		"no events":          {},
+		"zero events":        {Events: make([]history.Event, 3)},
+		"extreme times":      {Events: []history.Event{{Index: 1, Time: -big - 1, Process: "A", Type: history.Note, F: history.Grant, Owner: "B", Token: 1, Resource: "r", Expires: big}, {Index: 2, Time: big, Process: "A", Type: history.Note, F: history.Pause}}},
+		"time goes back":     {Events: []history.Event{{Index: 1, Time: 9, Process: "A", Type: history.Invoke, F: history.Write, Op: 1}, {Index: 2, Time: 1, Process: "A", Type: history.OK, F: history.Write, Op: 1}}},
+		"ends only":          {Events: []history.Event{{Index: 1, Process: "A", Type: history.OK, F: history.Write, Op: 7, Token: 3, Resource: "r"}, {Index: 2, Process: "A", Type: history.Note, F: history.Resume}}},
+		"unknown numbers":    {Events: []history.Event{{Index: 1, Process: "A", Type: 200, F: 250}, {Index: 2, Process: "A", Type: history.Invoke, F: 250, Op: 1}}},
+		"messages to no one": {Events: []history.Event{{Index: 1, Process: "A", Type: history.Note, F: history.Send, Message: 1}, {Index: 2, Type: history.Note, F: history.Deliver, Message: 2, Copy: 3}}},
+	} {
+		doc := &Document{Format: Format, Runs: []Run{{Status: Violated, Findings: []Finding{
+			{Events: []int64{1, 2, 99}, Chain: []Link{{Index: 2}, {Index: 2}, {Index: 1}, {Index: 77, Text: "nowhere"}}, History: h},
+			{History: h},
+		}}}}
+		if _, err := render(doc); err != nil {
+			t.Errorf("%s: %v", reason, err)
+		}
+	}
+}
+
+func TestTableSaysWhatItLeavesOut(t *testing.T) {
+	v := viewOf(many(5000, "timed"))
+	v.cited[0] = true
+	got := v.table()
+	if got.Whole || len(got.Rows) != maxRows+1 || got.Rows[0].Index != 1 || got.Rows[1].Skipped == "" {
+		t.Errorf("want the cited event, what is left out, and %d rows: found %d, %+v", maxRows, len(got.Rows), got.Rows[:2])
+	}
+}
+
+func TestClock(t *testing.T) {
+	at := func(times ...int64) *history.History {
+		h := &history.History{}
+		for _, t := range times {
+			h.Events = append(h.Events, history.Event{Time: t})
+		}
+		return h
+	}
+	steps := at(7)
+	steps.Header.Timing = "untimed"
+	ticks := at(7)
+	ticks.Header.Timing = "bounded"
+	for _, test := range []struct {
+		reason                          string
+		h                               *history.History
+		time                            int64
+		heading, column, instant, label string
+	}{
+		{"milliseconds are enough", at(3*ms, 35*sec), 35_013 * ms, "time, s", "35.013", "35.013s", "35.013s"},
+		{"microseconds tell these apart", at(3_001_000), 3_001_000, "time, s", "0.003001", "3.001ms", "3.001ms"},
+		{"nanoseconds, rounded on the axis", at(1), 10_000_000_123, "time, s", "10.000000123", "10.000000123s", "10s"},
+		{"before the start", at(-5 * ms), -5 * ms, "time, s", "-0.005", "-5ms", "-5ms"},
+		{"steps", steps, 12, "step", "12", "step 12", "12"},
+		{"ticks", ticks, 12, "tick", "12", "tick 12", "12"},
+		{"no time at all", at(0, 0), 0, "", "", "", ""},
+	} {
+		c := newClock(test.h)
+		got := []string{c.heading(), c.column(test.time), c.instant(test.time), c.label(test.time)}
+		if diff := cmp.Diff([]string{test.heading, test.column, test.instant, test.label}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+		}
+	}
+}
