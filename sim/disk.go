@@ -9,6 +9,7 @@ package sim
 // message bodies are.
 type Disk struct {
 	log     []any
+	torn    int // unsynced writes that survived the last crash
 	synced  []record
 	pending []record
 }
@@ -35,6 +36,11 @@ func (d *Disk) Get(key string) (any, bool) {
 	}
 	return nil, false
 }
+
+// Torn returns how many writes survived the last crash although they were not
+// synced: they are the newest. It is for instrumentation, which has to report
+// now what took effect then; a real system cannot know.
+func (d *Disk) Torn() int { return d.torn }
 
 // Log calls yield for each value appended, synced or not, from the oldest on.
 func (d *Disk) Log(yield func(value any) bool) {
@@ -113,6 +119,7 @@ func (d *Disk) apply(r record) {
 
 // crash keeps the first survive pending writes and forgets the others.
 func (d *Disk) crash(survive int) {
+	d.torn = survive
 	d.sync(survive)
 	clear(d.pending)
 	d.pending = d.pending[:0]
@@ -121,6 +128,7 @@ func (d *Disk) crash(survive int) {
 func (d *Disk) reset() {
 	clear(d.log)
 	d.log = d.log[:0]
+	d.torn = 0
 	clear(d.synced)
 	clear(d.pending)
 	d.synced, d.pending = d.synced[:0], d.pending[:0]
