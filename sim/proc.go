@@ -36,7 +36,8 @@ type Proc struct {
 	got      Message
 	gotIt    bool
 	killed   bool
-	unwinds  int // how often it was unwound since it was killed
+	driving  bool // it drives the world from its stack; a panic is the world's then
+	unwinds  int  // how often it was unwound since it was killed
 	call     int64
 	deadline int64  // of this wait, on the monotonic clock; 0: none
 	alarmAt  int64  // the true time of its entry in the queue, if alarm is not 0
@@ -187,16 +188,15 @@ func (p *Proc) schedule() {
 
 // block lets the world go on until it is p's turn again.
 func (p *Proc) block() {
-	if !p.drive() || p.killed {
+	if p.driving { // the process recovers from a panic of the world
 		p.unwind()
 	}
-}
-
-// drive drives the world from p's stack. A panic down there is not p's own, but
-// one of the world's observer or chooser, or of another process's factory.
-func (p *Proc) drive() (alive bool) {
-	defer p.w.salvage(p)
-	return p.w.drive(p.c)
+	p.driving = true
+	alive := p.w.drive(p.c)
+	p.driving = false
+	if !alive || p.killed {
+		p.unwind()
+	}
 }
 
 // mustLive takes a dead process's deferred call off its stack.
@@ -211,6 +211,8 @@ func (p *Proc) mustLive() {
 const maxUnwinds = 1000
 
 // unwind takes a dead task off its stack.
+//
+//go:noinline
 func (p *Proc) unwind() {
 	if p.unwinds++; p.unwinds > maxUnwinds {
 		p.w.abandon(p)
@@ -221,10 +223,15 @@ func (p *Proc) unwind() {
 // gone reports whether p is dead, so that nothing that it does may reach the
 // world. It refuses to serve any task but its own.
 func (p *Proc) gone() bool {
-	if p.w.live != p.c && !p.killed {
-		panic(Misuse(fmt.Sprintf("task %s was used by other code than its own: every task has a Proc and a context of its own, that its function is given; they must not be shared or kept", p.name)))
+	return (p.killed || p.w.live != p.c) && p.goneOrForeign()
+}
+
+//go:noinline
+func (p *Proc) goneOrForeign() bool {
+	if p.killed {
+		return true
 	}
-	return p.killed
+	panic(Misuse(fmt.Sprintf("task %s was used by other code than its own: every task has a Proc and a context of its own, that its function is given; they must not be shared or kept", p.name)))
 }
 
 // Yield marks a place where the process may be paused, suspended or crash, and
@@ -250,9 +257,14 @@ func (p *Proc) Yield(label string) {
 // step counts one step of a loop that might go on for ever without blocking.
 func (p *Proc) step() {
 	if p.w.spins() {
-		p.w.finish(EndLimit, p)
-		panic(unwind{})
+		p.limit()
 	}
+}
+
+//go:noinline
+func (p *Proc) limit() {
+	p.w.finish(EndLimit, p)
+	p.unwind()
 }
 
 const yieldSites = SiteSet(1<<SitePause | 1<<SiteSuspend | 1<<SiteStall | 1<<SiteCrash)

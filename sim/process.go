@@ -187,7 +187,7 @@ func (n *process) kill(self *Proc) {
 func (w *World) free(p *Proc) {
 	p.n, p.c, p.fn, p.runner, p.starter = nil, nil, nil, nil, nil
 	p.msg, p.got = Message{}, Message{}
-	p.killed, p.unwinds = false, 0
+	p.killed, p.driving, p.unwinds = false, false, 0
 	p.alarm = 0
 	w.freeTasks = append(w.freeTasks, p)
 }
@@ -212,14 +212,20 @@ func (p *Proc) main() {
 		p.n.finished = true
 		p.w.running--
 	}
+	if p.driving {
+		panic("a panic of the observer or chooser was recovered from by a process")
+	}
 }
 
 // end takes the task off its process; a panic that is not the unwinding of a
 // dead process becomes the run's outcome.
 func (p *Proc) end() {
 	w, n := p.w, p.n
-	if r := recover(); r != nil && !p.killed {
-		if _, closed := r.(unwind); !closed {
+	if r := recover(); r != nil {
+		switch {
+		case p.driving:
+			w.breakDown(p, r)
+		case !p.killed:
 			w.panicked(n, p.name, p, r, debug.Stack())
 		}
 	}

@@ -201,7 +201,7 @@ func (w *World) Close() {
 
 // giveUp ends a run that has not ended, so that its coroutines are free again.
 func (w *World) giveUp() {
-	if w.count > 0 && !w.over {
+	if w.count > 0 && !w.over || len(w.doomed) > 0 {
 		w.finish(EndDone, nil)
 		w.driveBase()
 	}
@@ -313,14 +313,10 @@ func (w *World) driveBase() {
 	}
 }
 
-// salvage takes a panic of the world itself off the stack of the task that
-// happens to drive it, and ends the run; Run panics with it.
-func (w *World) salvage(driver *Proc) {
-	r := recover()
-	if r == nil {
-		return
-	}
-	w.broken = fmt.Errorf("sim: the world's observer or chooser panicked: %v\n%s", r, debug.Stack())
+// breakDown ends the run after a panic of the world itself, which came up the
+// stack of the task that happened to drive it; Run panics with it.
+func (w *World) breakDown(driver *Proc, value any) {
+	w.broken = fmt.Errorf("sim: the world's observer or chooser panicked: %v\n%s", value, debug.Stack())
 	driver.killed = true
 	w.finish(EndPanic, driver)
 }
