@@ -25,6 +25,8 @@ type Proc struct {
 	c    *coro
 	name string
 	slot int32
+	// number is the task's own among all of the world's runs: the record is reused.
+	number uint64
 
 	// What it runs: one of these, or the process's handler on msg.
 	runner  Runner

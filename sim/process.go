@@ -35,7 +35,8 @@ type process struct {
 	forced      bool // ready[0] was chosen already
 	finished    bool // its Runner has returned
 	incarnation int32
-	thaw        int64 // when it resumes, while frozen
+	life        uint64 // the number of this incarnation among all of the world's runs
+	thaw        int64  // when it resumes, while frozen
 
 	clock   clock
 	disk    Disk
@@ -74,7 +75,8 @@ func (n *process) newTask(name string) *Proc {
 		p.ctx.p = p
 		w.slots = append(w.slots, p)
 	}
-	p.n, p.name = n, name
+	w.tasks++
+	p.n, p.name, p.number = n, name, w.tasks
 	n.tasks = append(n.tasks, p)
 	n.makeReady(p)
 	return p
@@ -105,6 +107,8 @@ func (n *process) start() {
 		}
 	}()
 	n.up = true
+	n.w.lives++
+	n.life = n.w.lives
 	if n.newRunner != nil {
 		n.newTask("main").runner = n.newRunner()
 		return

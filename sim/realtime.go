@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"staleproof/sim/realtime"
@@ -59,28 +60,44 @@ func Go(ctx context.Context, name string, fn func(ctx context.Context)) {
 // Mutex is a lock for code that runs in a simulation and outside. Make it with
 // [NewMutex].
 type Mutex struct {
-	real    realtime.Lock
-	owner   *Proc
+	real realtime.Lock
+
+	// In a simulation it belongs to one life of one process: a lock that outlives
+	// a crash is free again.
+	n       *process
+	life    uint64
+	owner   uint64 // the number of the task that holds it; 0: none
 	waiters []*Proc
 }
 
 // NewMutex returns an unlocked Mutex.
 func NewMutex() *Mutex { return &Mutex{real: realtime.NewLock()} }
 
-// Lock locks m, or returns ctx.Err() when a real ctx ends first. In a simulation
-// waiters are served in the order of their arrival, and the error is nil.
+// Lock locks m, or returns ctx.Err() when ctx ends first. In a simulation waiters
+// are served in the order of their arrival. A task that ends without Unlock
+// leaves m locked.
 func (m *Mutex) Lock(ctx context.Context) error {
 	p := FromContext(ctx)
 	if p == nil {
 		return m.real.Lock(ctx)
 	}
 	p.mustLive()
-	if m.owner == nil || m.owner.n != p.n || m.owner.killed {
-		m.owner, m.waiters = p, m.waiters[:0]
+	if m.n != p.n || m.life != p.n.life {
+		m.n, m.life, m.owner, m.waiters = p.n, p.n.life, 0, m.waiters[:0]
+	}
+	left := Remaining(ctx)
+	switch {
+	case left < 0:
+		return context.DeadlineExceeded
+	case m.owner == 0:
+		m.owner = p.number
 		return nil
 	}
 	m.waiters = append(m.waiters, p)
-	p.waitFor(waitLock, 0)
+	if !p.waitFor(waitLock, left) {
+		m.waiters = slices.DeleteFunc(m.waiters, func(q *Proc) bool { return q == p })
+		return context.DeadlineExceeded
+	}
 	return nil
 }
 
@@ -91,19 +108,21 @@ func (m *Mutex) Unlock(ctx context.Context) {
 		m.real.Unlock()
 		return
 	}
-	if p.killed {
+	if p.gone() {
 		return
 	}
-	if m.owner != p {
+	if m.owner != p.number {
 		panic(Misuse("Unlock by task " + p.name + " of a Mutex that it does not hold"))
 	}
-	if len(m.waiters) == 0 {
-		m.owner = nil
-		return
+	m.owner = 0
+	for len(m.waiters) > 0 && m.owner == 0 {
+		next := m.waiters[0]
+		m.waiters = append(m.waiters[:0], m.waiters[1:]...)
+		if next.waiting == waitLock { // its deadline has not passed
+			m.owner = next.number
+			next.wake(true)
+		}
 	}
-	m.owner = m.waiters[0]
-	m.waiters = append(m.waiters[:0], m.waiters[1:]...)
-	m.owner.wake(true)
 }
 
 // Yield marks a place where a simulated process may be paused or crash, or where

@@ -123,6 +123,8 @@ type World struct {
 	count     int
 	runnable  []*process
 	doomed    []*Proc
+	lives     uint64 // incarnations and tasks there have been, in all runs
+	tasks     uint64
 	slots     []*Proc
 	freeTasks []*Proc
 

@@ -42,5 +42,11 @@ func (l Lock) Lock(ctx context.Context) error {
 	}
 }
 
-// Unlock unlocks l.
-func (l Lock) Unlock() { <-l }
+// Unlock unlocks l. It panics if l is not locked, as a sync.Mutex does.
+func (l Lock) Unlock() {
+	select {
+	case <-l:
+	default:
+		panic("sim: Unlock of a Mutex that is not locked")
+	}
+}
