@@ -18,9 +18,9 @@ const (
 	SiteHold                  // a message is held back for Config.Holds[k-1]
 	SiteDrop                  // a message is lost
 	SiteDuplicate             // a message arrives twice, the copy Config.Delays[k-1] later
-	SitePartition             // the link to the receiver is cut for Config.Partitions[k/2]: odd k one way, even k both ways
+	SitePartition             // the link to the receiver is cut for Config.Partitions[(k-1)/2]: odd k one way, even k both ways
 	SitePause                 // the process freezes at a yield for Config.Pauses[k-1]; its monotonic clock runs on
-	SiteSuspend               // the same, and its monotonic clock stands still: a virtual machine
+	SiteSuspend               // the same for Config.Suspends[k-1], but its monotonic clock stands still: a virtual machine
 	SiteStall                 // one task stalls at a yield for Config.Stalls[k-1] while the others run
 	SiteCrash                 // the process crashes at a yield and restarts after Config.Restarts[k-1]
 	SiteDisk                  // at a crash the first k unsynced writes survive

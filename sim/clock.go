@@ -49,15 +49,14 @@ func (c *clock) when(now, deadline int64) int64 {
 	return max(now, c.since+wait)
 }
 
-// never is a clock time that no run reaches, 73 years, and far enough from the
+// clockEnd is a clock time that no run reaches, 73 years, and far enough from the
 // end of an int64 to be converted to true time.
-const never = 1 << 61
+const clockEnd = 1 << 61
 
-// after returns the clock time d after true time now.
-func (c *clock) after(now int64, d time.Duration) int64 {
-	mono := c.read(now)
-	if int64(d) > never-mono {
-		return never
+// after returns the clock time d after mono.
+func after(mono int64, d time.Duration) int64 {
+	if int64(d) > clockEnd-mono {
+		return clockEnd
 	}
 	return mono + int64(d)
 }

@@ -8,7 +8,8 @@ import (
 // procContext is the context of a task; a deadline makes its calls give up.
 type procContext struct {
 	p        *Proc
-	deadline int64 // monotonic; 0: none
+	timed    bool
+	deadline int64 // monotonic, if timed
 }
 
 // Context returns a context for code that takes one: [FromContext], [Go],
@@ -32,7 +33,10 @@ func FromContext(ctx context.Context) *Proc {
 
 // Deadline returns the deadline on the clock of [Now].
 func (c *procContext) Deadline() (time.Time, bool) {
-	return time.Unix(0, c.deadline).UTC(), c.deadline != 0
+	if !c.timed {
+		return time.Time{}, false
+	}
+	return time.Unix(0, c.deadline).UTC(), true
 }
 
 // Done cannot be waited for in a simulated process: it panics with advice.
@@ -46,7 +50,7 @@ func (c *procContext) Err() error {
 	switch {
 	case c.p.killed:
 		return context.Canceled
-	case c.deadline != 0 && int64(c.p.Now()) >= c.deadline:
+	case c.timed && int64(c.p.Now()) >= c.deadline:
 		return context.DeadlineExceeded
 	}
 	return nil
@@ -67,7 +71,7 @@ func Remaining(ctx context.Context) time.Duration {
 	if !ok {
 		c, ok = ctx.Value(procKey{}).(*procContext)
 	}
-	if !ok || c.deadline == 0 {
+	if !ok || !c.timed {
 		return 0
 	}
 	if left := c.deadline - int64(c.p.Now()); left > 0 {

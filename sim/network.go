@@ -185,6 +185,9 @@ func (w *World) Describe(d Decision) string {
 	case SiteDisk:
 		return "the first " + strconv.Itoa(d.Option) + " unsynced writes of " + who + " survived its crash"
 	case SiteDrift:
+		if d.Option < 1 || d.Option > len(c.Drifts) {
+			return "the clocks of " + who + " drifted by ? ppm"
+		}
 		return "the clocks of " + who + " drifted by " + strconv.FormatInt(c.Drifts[d.Option-1], 10) + " ppm"
 	case SiteJump:
 		return "the wall clock of " + who + " jumped by " + dur(c.Jumps, d.Option)

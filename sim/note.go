@@ -1,6 +1,9 @@
 package sim
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // NoteKind says what a [Note] tells.
 type NoteKind uint8
@@ -78,7 +81,10 @@ type Observer interface {
 
 // Nanoseconds formats a duration for people: 35s, 1.5ms, 250ns.
 func Nanoseconds(ns int64) string {
-	if ns < 0 {
+	switch {
+	case ns == math.MinInt64: // has no negative
+		return "-" + Nanoseconds(math.MaxInt64)
+	case ns < 0:
 		return "-" + Nanoseconds(-ns)
 	}
 	units := []struct {

@@ -174,7 +174,7 @@ func (p *Proc) waitFor(kind waitKind, timeout time.Duration) bool {
 // task: one that rings too early is scheduled again, so that the timeouts of
 // waits that ended in time cost nothing.
 func (p *Proc) arm(timeout time.Duration) {
-	p.deadline = p.n.clock.after(p.w.now, timeout)
+	p.deadline = after(p.n.clock.read(p.w.now), timeout)
 	if p.alarm == 0 || p.alarmAt > p.n.clock.when(p.w.now, p.deadline) {
 		p.schedule()
 	}
@@ -347,7 +347,7 @@ func (p *Proc) After(d time.Duration, body any) {
 	w.checkBody(body)
 	f := w.newFlight(Message{From: n.id, To: n.id, Timer: true, Body: body})
 	w.flights[f].incarnation = n.incarnation
-	w.flights[f].deadline = n.clock.after(w.now, d)
+	w.flights[f].deadline = after(n.clock.read(w.now), d)
 	w.schedule(entry{at: n.clock.when(w.now, w.flights[f].deadline), kind: atTimer, proc: n.id, ref: f})
 }
 

@@ -40,11 +40,10 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	if p == nil {
 		return context.WithTimeout(ctx, d)
 	}
-	deadline := int64(p.Now() + d)
 	if left := Remaining(ctx); left < 0 || left > 0 && left < d {
-		deadline = int64(p.Now() + left)
+		d = left
 	}
-	return &procContext{p: p, deadline: max(deadline, 1)}, func() {}
+	return &procContext{p: p, timed: true, deadline: after(int64(p.Now()), d)}, func() {}
 }
 
 // Go starts fn beside the caller: as a task of its process in a simulation, as a
