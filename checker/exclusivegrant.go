@@ -52,7 +52,7 @@ func (m *exclusive) Observe(in *Input) bool {
 	}
 	if t.inForce(in.Time) {
 		return m.violate([]int64{t.at, in.Index}, "token %d %s at #%d while token %d, granted at #%d, was in force (%s)",
-			in.Token, in.F, in.Index, t.token, t.at, in.ScopeName())
+			in.Token, past(in.F), in.Index, t.token, t.at, in.ScopeName())
 	}
 	t.begins(in, m.untimed)
 	return false
@@ -113,11 +113,14 @@ func (m *exclusiveUnaided) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
+	i := slices.IndexFunc(m.open, func(r request) bool { return r.op == in.Op })
 	if in.Type == history.Invoke {
+		if i >= 0 { // a number in use: the older one never ends
+			m.open = slices.Delete(m.open, i, i+1)
+		}
 		m.open = append(m.open, request{in.Op, in.F, in.Index, in.Scope, in.Client})
 		return false
 	}
-	i := slices.IndexFunc(m.open, func(r request) bool { return r.op == in.Op })
 	if i < 0 {
 		return false
 	}
@@ -227,4 +230,12 @@ func (m *exclusiveUnaided) Clone() Monitor {
 func (m *exclusiveUnaided) Reset() {
 	m.broken = nil
 	m.holds, m.open = m.holds[:0], m.open[:0]
+}
+
+// past is what a note says was done.
+func past(f history.F) string {
+	if f == history.Grant {
+		return "granted"
+	}
+	return f.String()
 }

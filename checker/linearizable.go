@@ -65,6 +65,9 @@ type linearizability struct {
 	failed *Violation // what the witness could not explain; nil while it holds
 	placed bool       // failed quotes the store's notes
 	log    callLog
+
+	searched bool // result is the final judgement
+	result   Result
 }
 
 // openOp is an operation on the store between its invocation and its end; one
@@ -112,7 +115,7 @@ func newLinearizability(e *env) *linearizability {
 }
 
 func (m *linearizability) Reset() {
-	m.broken, m.failed, m.placed = nil, nil, false
+	m.broken, m.failed, m.placed, m.searched = nil, nil, false, false
 	clear(m.fences)
 	clear(m.values)
 	m.open.reset()
@@ -443,24 +446,31 @@ func (m *linearizability) Clone() Monitor {
 	return &c
 }
 
-// finish proves or searches.
+// finish proves or searches, once.
 func (m *linearizability) finish() (Outcome, *Violation, int64) {
+	if !m.searched {
+		m.result, m.searched = m.search(), true
+	}
+	return m.result.Outcome, m.result.Violation, m.result.Steps
+}
+
+func (m *linearizability) search() Result {
 	switch o, v := m.Verdict(); {
 	case o != Inconclusive || m.config.Forget:
-		return o, v, 0
+		return Result{Outcome: o, Violation: v}
 	case m.config.Source != nil:
 		m.log = logOf(m.config.Source, m.names)
 	}
 	s := search{property: m.property, names: m.names, config: m.config}
 	o, v := s.judgeScopes(m.log.calls, func(mine []call) spec { return fencedSpec(mine, m.config.Init) })
+	switch {
+	case o == Satisfied:
+		v = nil
+	case o == Violated && m.placed:
+		v = m.failed
+	}
 	if o == Violated {
-		if m.placed {
-			v = m.failed
-		}
 		m.broken = v
 	}
-	if o == Satisfied {
-		v = nil
-	}
-	return o, v, s.steps
+	return Result{Outcome: o, Violation: v, Steps: s.steps}
 }

@@ -207,9 +207,10 @@ func (m *renewalsUnaided) AppendKey(b []byte) []byte {
 		if int(c) >= len(m.clients) {
 			continue
 		}
-		b = appendText(b, m.names.clients.list[c])
-		b = m.names.appendGrants(b, m.clients[c])
-		b = append(b, 0)
+		if grants := m.names.appendGrants(nil, m.clients[c]); len(grants) > 0 {
+			b = appendText(b, m.names.clients.list[c])
+			b = appendText(b, string(grants))
+		}
 	}
 	return b
 }

@@ -157,11 +157,14 @@ func (m *tokenOrderUnaided) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
+	i := slices.IndexFunc(m.open, func(a acquisition) bool { return a.op == in.Op })
 	if in.Type == history.Invoke {
+		if i >= 0 { // a number in use: the older one never ends
+			m.open = slices.Delete(m.open, i, i+1)
+		}
 		m.open = append(m.open, acquisition{in.Op, in.Fence, in.Client, *at(&m.greatest, in.Fence)})
 		return false
 	}
-	i := slices.IndexFunc(m.open, func(a acquisition) bool { return a.op == in.Op })
 	if i < 0 {
 		return false // its invoke is not in the history: nothing is known of its beginning
 	}
