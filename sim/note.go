@@ -73,7 +73,8 @@ type Observation interface {
 // Observer is told everything that happens in a world, in order. It must not
 // call back into the world.
 type Observer interface {
-	// Notes are the kinds of notes that it wants.
+	// Notes are the kinds of notes that it wants. If it wants any, it is told of
+	// the second arrival of a duplicated message too (NoteDeliver, Copy set).
 	Notes() NoteSet
 	Note(n Note)
 	Observe(o Observation)

@@ -447,7 +447,11 @@ func (w *World) abandon(p *Proc) {
 
 // note numbers n, folds it into the digest and tells the observer.
 func (w *World) note(n Note) {
-	if w.tally(n.Kind, n.Proc, uint64(n.Message)^uint64(n.For)<<20) || n.Copy && w.wants != 0 {
+	x := mix(mix(uint64(n.Message), uint64(n.For)), uint64(n.Peer))
+	if n.Both {
+		x++
+	}
+	if w.tally(n.Kind, n.Proc, x) || n.Copy && w.wants != 0 {
 		n.Index, n.Time = w.index, w.now
 		w.observer.Note(n)
 	}
