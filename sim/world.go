@@ -156,6 +156,9 @@ func NewWorld(cfg Config, chooser Chooser, observer Observer) *World {
 // Reset makes w a world without processes, as new; a run that has not ended is
 // given up. observer may be nil.
 func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
+	if err := cfg.Validate(); err != nil {
+		panic(Misuse(err.Error()))
+	}
 	w.giveUp()
 	w.cfg, w.chooser, w.observer, w.script = cfg, chooser, observer, nil
 	w.seeded, _ = chooser.(*Seeded)
