@@ -243,3 +243,6 @@ func (h *Holder) tell(ctx context.Context, f history.F) {
 	}
 	h.rec.note(p, e)
 }
+
+// Lease returns the lease that the holder has, or had last.
+func (h *Holder) Lease() Lease { return h.lease }

@@ -26,6 +26,12 @@ type granted struct {
 	Owner      string
 	Expires    time.Duration // on the manager's monotonic clock
 	LastOp     int64         // the request that the last grant answered
+	// Did is the last change, to be reported after a crash that came between
+	// its becoming durable and its report.
+	Did      history.F
+	DidOp    int64
+	DidLease string
+	DidOwner string
 }
 
 // NewLeaseManager returns a lease manager that has granted nothing; on its first
@@ -41,6 +47,22 @@ func (m *LeaseManager) Start(p *sim.Proc) {
 		m.leases = append(m.leases, v.(granted))
 		return true
 	})
+	if p.Disk().Torn() == 0 {
+		return
+	}
+	for i := range m.leases { // one change at a time: the newest operation's
+		if g := &m.leases[i]; g.DidOp == m.newest() {
+			m.tell(p, g)
+		}
+	}
+}
+
+func (m *LeaseManager) newest() int64 {
+	var op int64
+	for i := range m.leases {
+		op = max(op, m.leases[i].DidOp)
+	}
+	return op
 }
 
 // Handle serves one request; requests are served one after another.
@@ -82,28 +104,29 @@ func (m *LeaseManager) lease(resource string) *granted {
 	return &m.leases[len(m.leases)-1]
 }
 
+// expire ends the lease, in memory: the clock would end it again after a crash.
 func (m *LeaseManager) expire(p *sim.Proc, g *granted) {
-	m.tell(p, history.Expire, 0, g)
+	g.did(history.Expire, 0)
+	m.tell(p, g)
 	g.Lease, g.Owner = "", ""
 }
 
 func (m *LeaseManager) acquire(p *sim.Proc, g *granted, r Request) Reply {
 	if g.LastOp == r.Op && g.Lease != "" { // a copy of the request that was granted
-		return Reply{Status: StatusOK, Token: g.Token, Lease: g.Lease, Generation: g.Generation}
+		return g.reply()
 	}
 	if g.Lease != "" && !m.cfg.Defects.Has(GrantWhileHeld) {
 		return Reply{Status: StatusHeld, RetryAfter: g.Expires - p.Now()}
 	}
 	next := *g
-	if !m.cfg.Defects.Has(TokenNotIncreased) || next.Token == 0 {
+	if !m.cfg.Defects.Has(TokenNotIncreased) || next.Generation == 0 {
 		next.Token++
 	}
 	next.Generation++
 	next.Lease, next.Owner, next.LastOp = leaseID(g.Generation), r.Client, r.Op
 	next.Expires = p.Now() + r.TTL
-	m.commit(p, g, next)
-	m.tell(p, history.Grant, r.Op, g)
-	return Reply{Status: StatusOK, Token: g.Token, Lease: g.Lease, Generation: g.Generation}
+	next.did(history.Grant, r.Op)
+	return m.commit(p, next)
 }
 
 func (m *LeaseManager) renew(p *sim.Proc, g *granted, r Request) Reply {
@@ -115,9 +138,8 @@ func (m *LeaseManager) renew(p *sim.Proc, g *granted, r Request) Reply {
 	if m.cfg.Defects.Has(RenewalRaisesToken) {
 		next.Token++
 	}
-	m.commit(p, g, next)
-	m.tell(p, history.Renewed, r.Op, g)
-	return Reply{Status: StatusOK, Token: g.Token, Lease: g.Lease, Generation: g.Generation}
+	next.did(history.Renewed, r.Op)
+	return m.commit(p, next)
 }
 
 func (m *LeaseManager) release(p *sim.Proc, g *granted, r Request) Reply {
@@ -125,24 +147,38 @@ func (m *LeaseManager) release(p *sim.Proc, g *granted, r Request) Reply {
 		return Reply{Status: StatusNotHolder}
 	}
 	next := *g
+	next.did(history.Released, r.Op)
 	next.Lease, next.Owner = "", ""
-	was := *g
-	m.commit(p, g, next)
-	m.tell(p, history.Released, r.Op, &was)
-	return Reply{Status: StatusOK}
+	return m.commit(p, next)
 }
 
-// commit makes next durable, then true.
-func (m *LeaseManager) commit(p *sim.Proc, g *granted, next granted) {
-	p.Put(g.Resource, next)
+// commit makes next durable, then true, and reports it.
+func (m *LeaseManager) commit(p *sim.Proc, next granted) Reply {
+	p.Put(next.Resource, next)
 	p.Sync()
-	*m.lease(next.Resource) = next
+	g := m.lease(next.Resource)
+	*g = next
+	m.tell(p, g)
+	return g.reply()
 }
 
-func (m *LeaseManager) tell(p *sim.Proc, f history.F, op int64, g *granted) {
-	e := history.Event{Type: history.Note, F: f, Op: op, Resource: g.Resource, Token: g.Token,
-		Lease: g.Lease, Owner: g.Owner, Generation: g.Generation}
-	if f == history.Grant || f == history.Renewed {
+// did says what changes g now.
+func (g *granted) did(f history.F, op int64) {
+	g.Did, g.DidOp, g.DidLease, g.DidOwner = f, op, g.Lease, g.Owner
+}
+
+func (g *granted) reply() Reply {
+	if g.Lease == "" {
+		return Reply{Status: StatusOK}
+	}
+	return Reply{Status: StatusOK, Token: g.Token, Lease: g.Lease, Generation: g.Generation}
+}
+
+// tell reports the last change.
+func (m *LeaseManager) tell(p *sim.Proc, g *granted) {
+	e := history.Event{Type: history.Note, F: g.Did, Op: g.DidOp, Resource: g.Resource, Token: g.Token,
+		Lease: g.DidLease, Owner: g.DidOwner, Generation: g.Generation}
+	if g.Did == history.Grant || g.Did == history.Renewed {
 		e.Expires = int64(g.Expires)
 	}
 	m.rec.note(p, e)

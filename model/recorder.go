@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"staleproof/model/history"
@@ -71,7 +72,7 @@ func (r *Recorder) Note(n sim.Note) {
 	case sim.NoteSend, sim.NoteDrop, sim.NotePartition, sim.NoteHeal:
 		e.To = r.World.Name(n.Peer)
 	case sim.NoteDeliver:
-		e.To, e.Process = e.Process, r.World.Name(n.Peer)
+		e.To = e.Process
 	}
 	if n.Copy {
 		e.Copy = 1
@@ -105,13 +106,13 @@ func (r *Recorder) text(n sim.Note) string {
 		return fmt.Sprint(n.Body)
 	case sim.NotePause:
 		if n.For == 0 {
-			return "frozen" + at
+			return strings.TrimPrefix(at, " ")
 		}
-		return "frozen for " + lasts + at
+		return "for " + lasts + at
 	case sim.NoteSuspend:
-		return "suspended for " + lasts + at + ", its clock too"
+		return "for " + lasts + at + ", its clock too"
 	case sim.NoteStall:
-		return "one task stalls for " + lasts + at
+		return "one task for " + lasts + at
 	case sim.NoteCrash:
 		return "restarts after " + lasts + at
 	case sim.NotePartition:

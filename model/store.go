@@ -34,9 +34,10 @@ type cell struct {
 // storeEntry is what the store's log holds for each operation that took effect: the
 // cell after it, and the answer.
 type storeEntry struct {
-	Op    int64
-	Cell  cell
-	Reply Reply
+	Request Request
+	Did     history.F
+	Cell    cell
+	Reply   Reply
 }
 
 // NewFencedStore returns a store in which every resource holds 0; on its first
@@ -47,12 +48,16 @@ func NewFencedStore(cfg Config) *FencedStore {
 
 // Start replays the log.
 func (s *FencedStore) Start(p *sim.Proc) {
+	var last storeEntry
 	p.Disk().Log(func(v any) bool {
-		e := v.(storeEntry)
-		*s.cell(e.Cell.Resource) = e.Cell
-		s.keep(e.Op, e.Reply)
+		last = v.(storeEntry)
+		*s.cell(last.Cell.Resource) = last.Cell
+		s.keep(last.Request.Op, last.Reply)
 		return true
 	})
+	if p.Disk().Torn() > 0 { // it took effect, and the crash came before the report
+		s.tell(p, last.Did, &last.Cell, last.Request)
+	}
 }
 
 // Handle serves one request; requests are served one after another.
@@ -109,7 +114,7 @@ func (s *FencedStore) serve(p *sim.Proc, r Request) Reply {
 	}
 	reply := OK(next.Value)
 	if next != *c {
-		p.Append(storeEntry{Op: r.Op, Cell: next, Reply: reply})
+		p.Append(storeEntry{Request: r, Did: did, Cell: next, Reply: reply})
 		p.Sync()
 		c = s.cell(r.Resource)
 		*c = next

@@ -151,14 +151,14 @@ var jepsenFaults = map[string]F{
 
 // event fills in the event. It returns false for a line that is none.
 func (l *jepsenLog) event(e *Event, parts logLine) (bool, error) {
-	f := string(parts.f[1:])
+	f := parts.f[1:] // without the colon
 	*e = Event{Index: int64(l.lines.n), Type: logType(parts.typ)}
 	if string(parts.process) == logNemesis {
-		e.Process, e.Type, e.F = Nemesis, Note, jepsenFaults[f]
+		e.Process, e.Type, e.F = Nemesis, Note, jepsenFaults[string(f)]
 		e.Text = l.string(bytes.TrimSpace(parts.rest))
 		return e.F != 0, nil
 	}
-	e.Process, e.F = l.string(parts.process), jepsenOperations[f]
+	e.Process, e.F = l.string(parts.process), jepsenOperations[string(f)]
 	if e.F == 0 {
 		return false, &SyntaxError{
 			Expected: "an operation on a register or a lock (:read :write :cas :delete :acquire :release :renew)",

@@ -1,0 +1,55 @@
+package scenarios
+
+import (
+	"testing"
+
+	"staleproof/model/history"
+)
+
+// flagship is the plan of the benchmarks: textbook at its default size, which is
+// 3 clients and about 100 events, with every fault on at medium weight.
+func flagship(seed uint64) Plan {
+	return Plan{Params: textbook.Params, Seed: seed,
+		Rates: swarmRates(textbook.Faults.Rates, 1<<len(swarmSites)-1, 4)}
+}
+
+func benchmarkFlagship(b *testing.B, properties []string, sink func(*history.Event)) {
+	r, err := NewRunner(&textbook, Options{Properties: properties})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	if sink != nil {
+		r.observe = sink
+	}
+	events := int64(0)
+	seed := uint64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		p := flagship(seed)
+		events += r.Run(&p).Result.Events
+		seed++
+	}
+	seconds := b.Elapsed().Seconds()
+	b.ReportMetric(float64(events)/float64(b.N), "events/schedule")
+	b.ReportMetric(float64(b.N)/seconds, "schedules/s")
+	b.ReportMetric(seconds*1e9/float64(events), "ns/event")
+}
+
+// BenchmarkFlagship is the flagship with all of its monitors on.
+func BenchmarkFlagship(b *testing.B) { benchmarkFlagship(b, nil, nil) }
+
+// BenchmarkSimulationOnly is the same without any monitor: the difference is what
+// judging costs.
+func BenchmarkSimulationOnly(b *testing.B) {
+	benchmarkFlagship(b, []string{}, func(*history.Event) {})
+}
+
+// BenchmarkPlan draws a plan from its seed, without rapid.
+func BenchmarkPlan(b *testing.B) {
+	seed := uint64(0)
+	for b.Loop() {
+		PlanAt(&textbook, seed)
+		seed++
+	}
+}

@@ -1,0 +1,231 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+
+	"staleproof/checker"
+	"staleproof/model"
+	"staleproof/model/history"
+	"staleproof/sim"
+)
+
+// Options change what a scenario runs. The zero Options is the scenario as it
+// stands, without defects.
+type Options struct {
+	Defects model.Defects
+	// NewStore replaces the store: a user's own code under test.
+	NewStore func() sim.Handler
+	// Properties replace those of the scenario, if not nil.
+	Properties []string
+}
+
+// Runner runs one scenario again and again in one world. It is for one
+// goroutine. Close it.
+type Runner struct {
+	sc    *Scenario
+	opt   Options
+	world *sim.World
+	suite *checker.Suite
+	rec   model.Recorder
+	// observe and record are the sinks of runs that are only judged, and of runs
+	// that are kept as well.
+	observe, record func(*history.Event)
+	log             *history.Recorder
+	seeded          sim.Seeded
+	replay          sim.Replay
+	under           sim.Override
+}
+
+// Outcome is what one run came to.
+type Outcome struct {
+	Result sim.Result
+	// Violations are the first of each broken property, in the order of their
+	// occurrence. They are valid until the next run.
+	Violations []checker.Violation
+	// Inconclusive names the properties that could not be judged.
+	Inconclusive []string
+	Sometimes    checker.Counts
+}
+
+// PanicProperty is what a panic in a process, or a run that does not end, breaks.
+const PanicProperty = "no-panic"
+
+// Broken lists the names of the broken properties.
+func (o *Outcome) Broken() []string {
+	names := make([]string, len(o.Violations))
+	for i, v := range o.Violations {
+		names[i] = v.Property
+	}
+	return names
+}
+
+// NewRunner returns a runner of sc. An unknown property is an error.
+func NewRunner(sc *Scenario, opt Options) (*Runner, error) {
+	r := &Runner{sc: sc, opt: opt, log: &history.Recorder{}}
+	properties := sc.Properties
+	if opt.Properties != nil {
+		properties = opt.Properties
+	}
+	var err error
+	if r.suite, err = (checker.Config{Header: r.header(&sc.Params), View: r.view(), Init: history.IntValue(0)}).New(properties); err != nil {
+		return nil, err
+	}
+	r.world = sim.NewWorld(sim.Config{}, sim.Calm{}, nil)
+	r.rec = model.Recorder{World: r.world}
+	r.observe = r.suite.Observe
+	r.record = func(e *history.Event) {
+		r.log.Append(e)
+		r.suite.Observe(e)
+	}
+	return r, nil
+}
+
+// Close frees the runner's world.
+func (r *Runner) Close() { r.world.Close() }
+
+// Scenario returns the scenario that it runs.
+func (r *Runner) Scenario() *Scenario { return r.sc }
+
+// World returns the runner's world, for the watchdog.
+func (r *Runner) World() *sim.World { return r.world }
+
+func (r *Runner) view() checker.View { return checker.View{Coordinator: true, Store: true} }
+
+func (r *Runner) header(p *Params) history.Header {
+	return history.Header{Format: history.Format, Scenario: r.sc.Name, Timing: "timed",
+		TTL: p.TTL, Rho: p.Rho, Scopes: "per-resource"}
+}
+
+// Run runs a plan and judges it.
+func (r *Runner) Run(p *Plan) Outcome {
+	r.seeded = sim.Seeded{Seed: p.Seed, Rates: p.Rates}
+	if len(p.Overrides) == 0 {
+		return r.run(&p.Params, &r.seeded, false)
+	}
+	r.replay.Reset(p.Overrides)
+	r.under = sim.Override{Schedule: &r.replay, Under: &r.seeded}
+	return r.run(&p.Params, &r.under, false)
+}
+
+// Replay runs a schedule and judges it.
+func (r *Runner) Replay(p *Params, s sim.Schedule) Outcome {
+	r.replay.Reset(s)
+	return r.run(p, &r.replay, false)
+}
+
+// Record runs a schedule and returns everything that happened as well.
+func (r *Runner) Record(p *Params, s sim.Schedule) (Outcome, *history.History) {
+	r.replay.Reset(s)
+	o := r.run(p, &r.replay, true)
+	return o, &history.History{Header: r.header(p), Events: slices.Clone(r.log.Events())}
+}
+
+func (r *Runner) run(p *Params, chooser sim.Chooser, full bool) Outcome {
+	r.prepare(p, chooser, full)
+	return r.judge(r.world.Run())
+}
+
+// prepare builds the world of a run.
+func (r *Runner) prepare(p *Params, chooser sim.Chooser, full bool) {
+	r.suite.Reset()
+	r.log.Reset()
+	r.rec.Full = full
+	r.rec.Sink = r.observe
+	if full {
+		r.rec.Sink = r.record
+	}
+	r.world.Reset(r.sc.config(p), chooser, &r.rec)
+	s := p.setup(r.opt.Defects)
+	s.NewStore = r.opt.NewStore
+	r.sc.Build(r.world, s)
+}
+
+// judge completes the outcome of a run that has ended.
+func (r *Runner) judge(res sim.Result) Outcome {
+	o := Outcome{Result: res, Sometimes: r.suite.Sometimes()}
+	if r.suite.Violated() || r.suite.Suspicious() {
+		for _, f := range r.suite.Finish() {
+			if f.Outcome == checker.Inconclusive {
+				o.Inconclusive = append(o.Inconclusive, f.Property)
+			}
+		}
+		o.Violations = r.suite.Violations()
+	}
+	switch res.End {
+	case sim.EndPanic:
+		o.Violations = append(o.Violations, checker.Violation{Property: PanicProperty,
+			Message: fmt.Sprintf("broke %s: %v", PanicProperty, res.Panic), Events: []int64{res.Notes}})
+	case sim.EndLimit:
+		o.Inconclusive = append(o.Inconclusive, "every property: the run did not end within its limit of events")
+	}
+	return o
+}
+
+// Finding is a violation, explained and reproducible.
+type Finding struct {
+	checker.Finding
+	Scenario  string
+	Defects   model.Defects
+	Run       Recorded // its token replays it
+	Decisions []string // in words
+	History   *history.History
+	Stack     string // of a panic
+}
+
+// Explain replays a run with everything recorded and explains the violation of
+// property in it. The error says that the replay went another way, which the
+// simulator rules out for code that keeps its rules.
+func (r *Runner) Explain(p *Params, seed uint64, s sim.Schedule, digest uint64, property string) (*Finding, error) {
+	o, h := r.Record(p, s)
+	if o.Result.Digest != digest {
+		return nil, &NondeterminismError{Scenario: r.sc.Name, Want: digest, Got: o.Result.Digest}
+	}
+	for _, v := range o.Violations {
+		if v.Property != property {
+			continue
+		}
+		v.Events = slices.Clone(v.Events)
+		f := &Finding{Scenario: r.sc.Name, Defects: r.opt.Defects, History: h,
+			Run: Recorded{Scenario: r.sc.Name, Revision: r.sc.Revision, Defects: r.opt.Defects, Params: *p, Seed: seed, Schedule: slices.Clone(s), Digest: digest}}
+		f.Finding = r.explain(h, v)
+		f.Decisions = r.Decisions(p, s)
+		h.Header.Replay = f.Run.Token()
+		if o.Result.Panic != nil {
+			f.Stack = o.Result.Panic.Stack
+		}
+		return f, nil
+	}
+	return nil, &NondeterminismError{Scenario: r.sc.Name, Want: digest, Got: o.Result.Digest}
+}
+
+func (r *Runner) explain(h *history.History, v checker.Violation) checker.Finding {
+	if v.Property != PanicProperty {
+		return checker.Explain(h, v)
+	}
+	return checker.Finding{Violation: v, Guarantee: "No process panics."}
+}
+
+// Decisions says in words what differs from the calm run of the scenario's
+// defaults: the parameters first, then the schedule.
+func (r *Runner) Decisions(p *Params, s sim.Schedule) []string {
+	var words []string
+	for _, d := range p.diff(r.sc.Params) {
+		words = append(words, fmt.Sprintf("%s is %d, not %d", d.Name, d.Get(p), d.Get(&r.sc.Params)))
+	}
+	names := r.world.Names()
+	for _, d := range s {
+		words = append(words, sim.Schedule{d}.Text(names)+": "+r.world.Describe(d))
+	}
+	return words
+}
+
+// NondeterminismError says that the same schedule gave another run.
+type NondeterminismError struct {
+	Scenario  string
+	Want, Got uint64 // digests
+}
+
+func (e *NondeterminismError) Error() string {
+	return fmt.Sprintf("scenario %s: the same schedule gave another run (digest %016x, then %016x): a process decides by something outside the simulator, such as map order, real time or a goroutine", e.Scenario, e.Want, e.Got)
+}

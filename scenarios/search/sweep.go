@@ -1,0 +1,284 @@
+// Package search looks for schedules that break a scenario: it sweeps seeds on
+// all cores, and makes what it found small.
+//
+// It runs many worlds side by side and decides nothing inside one: the verdicts,
+// counts and findings of a sweep are the same for any number of workers.
+package search
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"staleproof/checker"
+	"staleproof/scenarios"
+	"staleproof/sim"
+	"staleproof/sim/watchdog"
+)
+
+// Sweep runs one scenario at the seeds From to To-1.
+type Sweep struct {
+	Scenario *scenarios.Scenario
+	Options  scenarios.Options
+	// Plans makes, for each worker, the function that gives the plan of a seed; nil
+	// means [scenarios.PlanAt].
+	Plans    func(sc *scenarios.Scenario) func(seed uint64) scenarios.Plan
+	From, To uint64
+	// Stop ends the sweep at the first schedule that breaks one of these
+	// properties; nil: at the first that breaks any; empty: never.
+	Stop []string
+	// Workers is how many goroutines sweep; 0 means one for each core.
+	Workers int
+	// Limit is how long a process may stand at one event, in real time, before it
+	// is taken to block outside the simulator; 0 means 10 s.
+	Limit time.Duration
+	// Progress, if not nil, is called now and then with the schedules done.
+	Progress func(schedules, events int64)
+	// Quit, if not nil and closed, ends the sweep early; what it has then stands.
+	Quit <-chan struct{}
+}
+
+// Kill is a schedule that broke properties.
+type Kill struct {
+	Seed     uint64
+	Params   scenarios.Params
+	Schedule sim.Schedule
+	Digest   uint64
+	Broken   []string
+	Messages []string // of the violations, in the order of Broken
+}
+
+// Result is what a sweep came to.
+type Result struct {
+	Schedules    int64
+	Events       int64
+	Sometimes    checker.Counts
+	Kills        []Kill           // by seed; the first of each property at most
+	Inconclusive map[string]int64 // property: schedules in which it could not be judged
+	Interrupted  bool
+}
+
+// Broken lists the properties that were broken, in the order of their first kill.
+func (r *Result) Broken() []string {
+	var names []string
+	for _, k := range r.Kills {
+		for _, p := range k.Broken {
+			if !slices.Contains(names, p) {
+				names = append(names, p)
+			}
+		}
+	}
+	return names
+}
+
+// Kill returns the first kill of a property.
+func (r *Result) Kill(property string) (Kill, bool) {
+	for _, k := range r.Kills {
+		if slices.Contains(k.Broken, property) {
+			return k, true
+		}
+	}
+	return Kill{}, false
+}
+
+// chunkSize is how many seeds a worker takes at once.
+const chunkSize = 64
+
+// chunk is what a worker found at consecutive seeds.
+type chunk struct {
+	Result
+	stopped bool
+	done    bool
+	err     error
+}
+
+// Run sweeps. An error means that the simulation itself went wrong: code under
+// test that blocks outside it (*[watchdog.Blocked]) or is not deterministic
+// (*[scenarios.NondeterminismError]).
+func (s *Sweep) Run() (*Result, error) {
+	if s.To <= s.From {
+		return &Result{Inconclusive: map[string]int64{}}, nil
+	}
+	chunks := make([]chunk, (s.To-s.From+chunkSize-1)/chunkSize)
+	var next, stop atomic.Int64
+	stop.Store(int64(len(chunks)))
+	var schedules, events atomic.Int64
+	workers := s.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			r, err := scenarios.NewRunner(s.Scenario, s.Options)
+			if err != nil {
+				chunks[0].err = err // before any seed: an unknown property
+				return
+			}
+			plan := s.planner()
+			for {
+				i := next.Add(1) - 1
+				if i >= stop.Load() || s.quit() {
+					break
+				}
+				c := &chunks[i]
+				s.sweep(r, plan, c, s.From+uint64(i)*chunkSize)
+				if c.err != nil {
+					lower(&stop, i)
+					return // its world may hang: it is left behind
+				}
+				if c.stopped {
+					lower(&stop, i)
+				}
+				if s.Progress != nil {
+					s.Progress(schedules.Add(c.Schedules), events.Add(c.Events))
+				}
+			}
+			r.Close()
+		})
+	}
+	wg.Wait()
+	return merge(chunks)
+}
+
+func (s *Sweep) planner() func(uint64) scenarios.Plan {
+	if s.Plans != nil {
+		return s.Plans(s.Scenario)
+	}
+	return func(seed uint64) scenarios.Plan { return scenarios.PlanAt(s.Scenario, seed) }
+}
+
+func (s *Sweep) quit() bool {
+	select {
+	case <-s.Quit:
+		return s.Quit != nil
+	default:
+		return false
+	}
+}
+
+// lower makes v at most i+1.
+func lower(v *atomic.Int64, i int64) {
+	for {
+		old := v.Load()
+		if old <= i+1 || v.CompareAndSwap(old, i+1) {
+			return
+		}
+	}
+}
+
+// merge adds up the chunks, in the order of seeds, up to the one that stopped.
+func merge(chunks []chunk) (*Result, error) {
+	total := &Result{Inconclusive: map[string]int64{}}
+	for i := range chunks {
+		c := &chunks[i]
+		if c.err != nil {
+			return nil, c.err
+		}
+		if !c.done {
+			total.Interrupted = true
+			break
+		}
+		total.add(&c.Result)
+		if c.stopped {
+			break
+		}
+	}
+	return total, nil
+}
+
+func (r *Result) add(o *Result) {
+	r.Schedules += o.Schedules
+	r.Events += o.Events
+	for i, n := range o.Sometimes {
+		r.Sometimes[i] += n
+	}
+	for p, n := range o.Inconclusive {
+		r.Inconclusive[p] += n
+	}
+	known := r.Broken()
+	for _, k := range o.Kills {
+		if slices.ContainsFunc(k.Broken, func(p string) bool { return !slices.Contains(known, p) }) {
+			r.Kills = append(r.Kills, k)
+			known = r.Broken()
+		}
+	}
+}
+
+// sweep runs a chunk under the watchdog.
+func (s *Sweep) sweep(r *scenarios.Runner, plan func(uint64) scenarios.Plan, c *chunk, from uint64) {
+	limit := s.Limit
+	if limit <= 0 {
+		limit = 10 * time.Second
+	}
+	w := r.World()
+	c.err = watchdog.Run(w.Heart(), func(p int) string { return w.Name(sim.ID(p)) }, limit, func() error {
+		return s.seeds(r, plan, c, from)
+	})
+}
+
+// seeds runs the seeds of a chunk, until one stops the sweep.
+func (s *Sweep) seeds(r *scenarios.Runner, plan func(uint64) scenarios.Plan, c *chunk, from uint64) error {
+	c.Inconclusive = map[string]int64{}
+	for seed := from; seed < min(from+chunkSize, s.To) && !c.stopped; seed++ {
+		p := plan(seed)
+		o := r.Run(&p)
+		c.Schedules++
+		c.Events += o.Result.Events
+		for i, n := range o.Sometimes {
+			c.Sometimes[i] += n
+		}
+		for _, name := range o.Inconclusive {
+			c.Inconclusive[name]++
+		}
+		if len(o.Violations) > 0 {
+			c.Kills = append(c.Kills, killOf(seed, &p, &o))
+			c.stopped = s.stops(&o)
+		}
+		if err := again(r, s.Scenario.Name, seed, &p, &o); err != nil {
+			return err
+		}
+	}
+	c.done = true
+	return nil
+}
+
+// rerunEvery is how often a run without violation is run twice: 5 %.
+const rerunEvery = 20
+
+// again runs the schedule of a failure, and of some passes, once more and
+// compares the digests.
+func again(r *scenarios.Runner, name string, seed uint64, p *scenarios.Plan, o *scenarios.Outcome) error {
+	if len(o.Violations) == 0 && seed%rerunEvery != 0 {
+		return nil
+	}
+	want := o.Result.Digest
+	if got := r.Replay(&p.Params, slices.Clone(o.Result.Decisions)).Result.Digest; got != want {
+		return fmt.Errorf("seed %d: %w", seed, &scenarios.NondeterminismError{Scenario: name, Want: want, Got: got})
+	}
+	return nil
+}
+
+func killOf(seed uint64, p *scenarios.Plan, o *scenarios.Outcome) Kill {
+	k := Kill{Seed: seed, Params: p.Params, Schedule: slices.Clone(o.Result.Decisions), Digest: o.Result.Digest}
+	for _, v := range o.Violations {
+		k.Broken = append(k.Broken, v.Property)
+		k.Messages = append(k.Messages, v.Message)
+	}
+	return k
+}
+
+func (s *Sweep) stops(o *scenarios.Outcome) bool {
+	if s.Stop == nil {
+		return true
+	}
+	for _, v := range o.Violations {
+		if slices.Contains(s.Stop, v.Property) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,106 @@
+package scenarios
+
+import (
+	"strconv"
+	"time"
+
+	"staleproof/checker"
+	"staleproof/model"
+	"staleproof/sim"
+)
+
+// textbook is the stale write that everybody draws: A's lease ends while A is
+// paused or its write is on the wire, B is granted the next token and writes,
+// and then A's write arrives.
+var textbook = Scenario{
+	Name:     "textbook",
+	Revision: 1,
+	Doc: "A lease ends while its holder is paused or its write is on the wire; the next holder " +
+		"writes with a greater token; then the old write arrives and must be rejected.",
+	Params: Params{
+		Clients: 3, Acquisitions: 2, Writes: 2, Renew: 1,
+		TTL: int64(10 * time.Second), Work: int64(1500 * time.Millisecond),
+		Latency: int64(time.Millisecond), Timeout: int64(4 * time.Second), Rho: 200, FirstToken: 1,
+	},
+	Faults: textbookFaults,
+	Build:  buildTextbook,
+	Properties: []string{"no-stale-write", "token-order", "renewal-keeps-token", "exclusive-grant",
+		"linearizable", "no-false-fencing", "gives-up"},
+	Sometimes: []checker.Fact{checker.StaleWriteAttempted, checker.StaleWriteRejected,
+		checker.LeaseRenewed, checker.LeaseReleased},
+	Defects: []Exposure{
+		{model.StoreIgnoresToken, []string{"no-stale-write", "linearizable"}},
+		{model.LocalCheckOnly, []string{"no-stale-write"}},
+		{model.RenewAndTrust, []string{"no-stale-write"}},
+		{model.StoreComparesIdentity, []string{"no-stale-write"}},
+		{model.StoreRefusesEqual, []string{"no-false-fencing"}},
+		{model.StoreReappliesCopies, []string{"linearizable"}},
+		{model.TokenNotIncreased, []string{"token-order"}},
+		{model.RenewalRaisesToken, []string{"renewal-keeps-token"}},
+		{model.GrantWhileHeld, []string{"exclusive-grant"}},
+		{model.HolderIgnoresRejection, []string{"gives-up"}},
+	},
+	Scripts: textbookScripts,
+}
+
+// textbookFaults are sized to the term of the lease: a third of it, a little
+// more than it, and several times it.
+var textbookFaults = Faults{
+	Delays:     []time.Duration{500 * time.Microsecond, 3 * time.Millisecond, 40 * time.Millisecond, 700 * time.Millisecond, 2 * time.Second},
+	Holds:      []time.Duration{3 * time.Second, 11 * time.Second, 25 * time.Second},
+	Pauses:     []time.Duration{3 * time.Second, 12 * time.Second, 35 * time.Second},
+	Suspends:   []time.Duration{3 * time.Second, 12 * time.Second, 35 * time.Second},
+	Stalls:     []time.Duration{2 * time.Millisecond, 3 * time.Second, 12 * time.Second},
+	Restarts:   []time.Duration{100 * time.Millisecond, 2 * time.Second, 15 * time.Second},
+	Partitions: []time.Duration{2 * time.Second, 12 * time.Second},
+	Drifts:     []int64{200, -200},
+	Jumps:      []time.Duration{-time.Hour, time.Hour},
+	Rates: sim.Rates{
+		sim.SiteTie: 6000, sim.SiteTask: 6000, sim.SiteDelay: 4000, sim.SiteHold: 3500, sim.SiteDrop: 500,
+		sim.SiteDuplicate: 1300, sim.SitePartition: 250, sim.SitePause: 7000, sim.SiteSuspend: 3500,
+		sim.SiteStall: 1000, sim.SiteCrash: 600, sim.SiteDisk: 20000, sim.SiteDrift: 20000,
+	},
+	Budget: map[sim.Site]int{sim.SiteCrash: 3},
+}
+
+// clientNames are those of people in the literature.
+func clientName(i int64) string {
+	if i < 26 {
+		return string(rune('A' + i))
+	}
+	return "C" + strconv.FormatInt(i, 10)
+}
+
+// buildTextbook spawns a lease manager, a store and the clients.
+func buildTextbook(w *sim.World, s Setup) {
+	spawnServers(w, s)
+	for i := range s.Params.Clients {
+		w.Spawn(clientName(i), func() sim.Runner { return &worker{setup: s} })
+	}
+}
+
+func spawnServers(w *sim.World, s Setup) {
+	w.Serve("manager", func() sim.Handler { return model.NewLeaseManager(s.Config) })
+	newStore := s.NewStore
+	if newStore == nil {
+		newStore = func() sim.Handler { return model.NewFencedStore(s.Config) }
+	}
+	w.Serve("store", newStore)
+}
+
+// resource is the name of what the leases protect.
+const resource = "orders/7"
+
+// worker is a client that runs the workload of its parameters.
+type worker struct{ setup Setup }
+
+func (c *worker) Run(p *sim.Proc) {
+	h := model.NewHolder(p, holderConfig(c.setup))
+	h.Run(p.Context())
+}
+
+func holderConfig(s Setup) model.HolderConfig {
+	return model.HolderConfig{Config: s.Config, Resource: resource,
+		Acquisitions: int(s.Params.Acquisitions), Writes: int(s.Params.Writes),
+		Work: time.Duration(s.Params.Work), Renew: s.Params.Renew > 0}
+}
