@@ -8,6 +8,10 @@ func (w *World) happen() {
 		w.finish(EndDone, nil)
 		return
 	}
+	if w.cfg.Timing != Timed {
+		w.happenAny()
+		return
+	}
 	for len(w.queue) > 0 && w.stale(&w.queue[0]) {
 		w.drop()
 	}

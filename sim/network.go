@@ -53,8 +53,8 @@ func (w *World) fly(m Message, after int64) {
 // arrives, or whether it is lost.
 func (w *World) disturb(n *process, m Message, count uint32) (extra int64, lost bool) {
 	cfg := &w.cfg
-	if k := w.choose(n, SitePartition, count, 2*len(cfg.Partitions)+1, ""); k > 0 {
-		w.partition(m.From, m.To, int64(cfg.Partitions[(k-1)/2]), k%2 == 0)
+	if k := w.choose(n, SitePartition, count, 2*w.durations(cfg.Partitions)+1, ""); k > 0 {
+		w.partition(m.From, m.To, w.duration(cfg.Partitions, (k+1)/2), k%2 == 0)
 	}
 	if w.isCut(m.From, m.To) {
 		w.note(Note{Kind: NoteDrop, Proc: m.From, Peer: m.To, Message: m.ID, For: 1, Body: m.Body})
@@ -63,6 +63,9 @@ func (w *World) disturb(n *process, m Message, count uint32) (extra int64, lost 
 	if w.choose(n, SiteDrop, count, 2, "") > 0 {
 		w.note(Note{Kind: NoteDrop, Proc: m.From, Peer: m.To, Message: m.ID, Body: m.Body})
 		return 0, true
+	}
+	if cfg.Timing != Timed {
+		return 0, w.doubled(n, m, count)
 	}
 	if k := w.choose(n, SiteDelay, count, len(cfg.Delays)+1, ""); k > 0 {
 		extra += int64(cfg.Delays[k-1])
@@ -88,7 +91,11 @@ func (w *World) partition(from, to ID, d int64, both bool) {
 }
 
 func (w *World) cut(from, to ID, d int64) {
-	w.cuts = append(w.cuts, cut{from: from, to: to, until: w.now + d})
+	until := w.now + d
+	if w.cfg.Timing != Timed {
+		until = never
+	}
+	w.cuts = append(w.cuts, cut{from: from, to: to, until: until})
 	w.schedule(entry{at: w.now + d, kind: atHeal, ref: int32(len(w.cuts) - 1)})
 }
 

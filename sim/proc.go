@@ -41,6 +41,9 @@ type Proc struct {
 	driving  bool // it drives the world from its stack; a panic is the world's then
 	unwinds  int  // how often it was unwound since it was killed
 	call     int64
+	steps    []Step // of this wait, under Untimed and Bounded
+	took     int    // the step that ended it, or -1
+	pos      uint64 // in a Cell: where the task stands
 	deadline int64  // of this wait, on the monotonic clock; 0: none
 	alarmAt  int64  // the true time of its entry in the queue, if alarm is not 0
 	alarm    uint64 // the number of that entry; any other is stale
@@ -66,7 +69,16 @@ func (p *Proc) Now() time.Duration {
 	if p.gone() {
 		return 0
 	}
-	return time.Duration(p.n.clock.read(p.w.now))
+	return time.Duration(p.clock())
+}
+
+// clock reads the monotonic clock for the process's own code.
+func (p *Proc) clock() int64 {
+	t := p.n.clock.read(p.w.now)
+	if p.w.script != nil {
+		p.w.script.read(t)
+	}
+	return t
 }
 
 // Wall reads the process's wall clock, which also jumps.
@@ -81,7 +93,7 @@ func (p *Proc) Wall() time.Time {
 		w.note(Note{Kind: NoteJump, Proc: n.id, For: d})
 	}
 	n.reads++
-	return time.Unix(0, n.clock.read(w.now)+n.clock.offset).UTC()
+	return time.Unix(0, p.clock()+n.clock.offset).UTC()
 }
 
 // Send sends body, a plain comparable value, to a process. It does not block
@@ -109,6 +121,9 @@ func (p *Proc) Call(to ID, body any, timeout time.Duration) (any, error) {
 	p.mustLive()
 	p.n.calls++
 	p.call = p.n.calls
+	if p.w.script != nil {
+		p.w.script.name(p)
+	}
 	p.w.send(p.n, Message{From: p.n.id, To: to, Call: p.call, Body: body})
 	if timeout < 0 {
 		p.step()
@@ -150,6 +165,53 @@ func (p *Proc) Wait(timeout time.Duration) (m Message, ok bool) {
 	return m, true
 }
 
+// Step is something that a process may do of itself while it waits for
+// messages, see [Proc.Await]. It is possible from From until just before Until
+// on the process's monotonic clock; an Until of 0 is never.
+type Step struct {
+	Name        string
+	From, Until time.Duration
+}
+
+// Await returns the next message, or else the index of the step that was taken
+// instead, which is -1 with a message. A timed run takes the step that is
+// possible first, the first in the list among equals. An untimed run takes any
+// of them at any time, a bounded one at any time inside its window: that is how
+// code says "one of these next, or a message, and nothing orders them".
+func (p *Proc) Await(steps ...Step) (m Message, step int) {
+	p.mustLive()
+	if len(steps) == 0 || len(p.n.mailbox) > 0 {
+		m, _ = p.Wait(0)
+		return m, -1
+	}
+	if p.n.handler != nil {
+		panic(Misuse("Await in a Handler, whose messages go to Handle: use After for a message of its own"))
+	}
+	if p.w.cfg.Timing != Timed {
+		return p.awaitAny(steps)
+	}
+	now := p.n.clock.read(p.w.now)
+	first, at := -1, int64(0)
+	for i, s := range steps {
+		from := max(int64(s.From), now)
+		if (s.Until == 0 || from < int64(s.Until)) && (first < 0 || from < at) {
+			first, at = i, from
+		}
+	}
+	switch {
+	case first < 0:
+		m, _ = p.Wait(0)
+		return m, -1
+	case at == now:
+		p.step()
+		return Message{}, first
+	}
+	if m, ok := p.Wait(time.Duration(at - now)); ok {
+		return m, -1
+	}
+	return Message{}, first
+}
+
 // Sleep blocks for d on the monotonic clock; d of 0 or less only yields.
 func (p *Proc) Sleep(d time.Duration) {
 	p.mustLive()
@@ -175,7 +237,10 @@ func (p *Proc) waitFor(kind waitKind, timeout time.Duration) bool {
 // waits that ended in time cost nothing.
 func (p *Proc) arm(timeout time.Duration) {
 	p.deadline = after(p.n.clock.read(p.w.now), timeout)
-	if p.alarm == 0 || p.alarmAt > p.n.clock.when(p.w.now, p.deadline) {
+	if p.w.script != nil {
+		p.w.script.armed()
+	}
+	if p.alarm == 0 || p.w.cfg.Timing != Timed || p.alarmAt > p.n.clock.when(p.w.now, p.deadline) {
 		p.schedule()
 	}
 }
@@ -274,23 +339,23 @@ const yieldSites = SiteSet(1<<SitePause | 1<<SiteSuspend | 1<<SiteStall | 1<<Sit
 // strike asks what befalls p at a yield.
 func (p *Proc) strike(count uint32, label string) {
 	w, n := p.w, p.n
-	if k := w.choose(n, SiteCrash, count, len(w.cfg.Restarts)+1, label); k > 0 {
-		n.crash(int64(w.cfg.Restarts[k-1]), p, label)
+	if k := w.choose(n, SiteCrash, count, w.durations(w.cfg.Restarts)+1, label); k > 0 {
+		n.crash(w.duration(w.cfg.Restarts, k), p, label)
 		panic(unwind{})
 	}
-	if k := w.choose(n, SitePause, count, len(w.cfg.Pauses)+1, label); k > 0 {
-		p.frozenFor(int64(w.cfg.Pauses[k-1]), false, label)
+	if k := w.choose(n, SitePause, count, w.durations(w.cfg.Pauses)+1, label); k > 0 {
+		p.frozenFor(w.duration(w.cfg.Pauses, k), false, label)
 	}
-	if k := w.choose(n, SiteSuspend, count, len(w.cfg.Suspends)+1, label); k > 0 {
-		p.frozenFor(int64(w.cfg.Suspends[k-1]), true, label)
+	if k := w.choose(n, SiteSuspend, count, w.durations(w.cfg.Suspends)+1, label); k > 0 {
+		p.frozenFor(w.duration(w.cfg.Suspends, k), true, label)
 	}
 	if n.handler == nil && len(n.tasks) < 2 {
 		return // stalling the only task is pausing the process
 	}
-	if k := w.choose(n, SiteStall, count, len(w.cfg.Stalls)+1, label); k > 0 {
-		d := w.cfg.Stalls[k-1]
-		w.note(Note{Kind: NoteStall, Proc: n.id, For: int64(d), Label: label})
-		p.waitFor(waitTime, d)
+	if k := w.choose(n, SiteStall, count, w.durations(w.cfg.Stalls)+1, label); k > 0 {
+		d := w.duration(w.cfg.Stalls, k)
+		w.note(Note{Kind: NoteStall, Proc: n.id, For: d, Label: label})
+		p.waitFor(waitTime, time.Duration(max(d, 1)))
 	}
 }
 
@@ -348,6 +413,9 @@ func (p *Proc) After(d time.Duration, body any) {
 	f := w.newFlight(Message{From: n.id, To: n.id, Timer: true, Body: body})
 	w.flights[f].incarnation = n.incarnation
 	w.flights[f].deadline = after(n.clock.read(w.now), d)
+	if w.script != nil {
+		w.script.armed()
+	}
 	w.schedule(entry{at: n.clock.when(w.now, w.flights[f].deadline), kind: atTimer, proc: n.id, ref: f})
 }
 
@@ -356,6 +424,10 @@ func (p *Proc) After(d time.Duration, body any) {
 func (p *Proc) Serial() int64 {
 	if p.gone() {
 		return 0
+	}
+	if w, n := p.w, p.n; w.cfg.Timing != Timed { // a number that the process alone determines
+		n.serials++
+		return (n.serials-1)*int64(w.count) + int64(n.id) + 1
 	}
 	p.w.serials++
 	return p.w.serials
@@ -382,6 +454,24 @@ func (p *Proc) Get(key string) (any, bool) {
 		return nil, false
 	}
 	return p.n.disk.Get(key)
+}
+
+// Checkpoint declares to an exhaustive search that the task's future depends on
+// nothing but v, a plain comparable value, the process's disk, the messages that
+// wait for it, and where the task stands: the return addresses of its stack. So
+// v holds the loop variables, the arguments of callers and, where several tasks
+// share memory, what they share. Two histories that come to the same checkpoint
+// count as one from there on. The search compares some of them one event
+// further and reports a checkpoint that forgets something. In a run by itself
+// Checkpoint does nothing.
+func (p *Proc) Checkpoint(v any) {
+	if p.gone() {
+		return
+	}
+	p.w.checkBody(v)
+	if s := p.w.script; s != nil && s.cell != nil {
+		s.cell.checkpoint(p, v)
+	}
 }
 
 // Put writes a plain comparable value to the disk's cache; a crash may lose it

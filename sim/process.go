@@ -46,7 +46,7 @@ type process struct {
 
 	// Counts of choices met, by what the sites of a group share.
 	sends, yields, picks, users, reads, crashes, drifts uint32
-	calls                                               int64
+	calls, serials                                      int64
 }
 
 // unwind is the panic value that takes a task of a dead process off its stack.
@@ -77,6 +77,9 @@ func (n *process) newTask(name string) *Proc {
 	}
 	w.tasks++
 	p.n, p.name, p.number = n, name, w.tasks
+	if w.script != nil && w.script.cell != nil {
+		w.script.cell.newTask(p)
+	}
 	n.tasks = append(n.tasks, p)
 	n.makeReady(p)
 	return p
@@ -109,6 +112,9 @@ func (n *process) start() {
 	n.up = true
 	n.w.lives++
 	n.life = n.w.lives
+	if s := n.w.script; s != nil && s.cell != nil && !s.cell.begins(n) {
+		return
+	}
 	if n.newRunner != nil {
 		n.newTask("main").runner = n.newRunner()
 		return
@@ -192,6 +198,7 @@ func (w *World) free(p *Proc) {
 	p.n, p.c, p.fn, p.runner, p.starter = nil, nil, nil, nil, nil
 	p.msg, p.got = Message{}, Message{}
 	p.killed, p.driving, p.unwinds = false, false, 0
+	p.steps = p.steps[:0]
 	p.alarm = 0
 	w.freeTasks = append(w.freeTasks, p)
 }
@@ -259,7 +266,7 @@ func (n *process) freeze(d int64, suspend bool, label string) {
 // thawed ends a freeze; a clock that stood still goes on from where it stood.
 func (n *process) thawed() {
 	n.frozen = false
-	if n.clock.stopped {
+	if n.clock.stopped && n.w.cfg.Timing == Timed {
 		n.clock.since = n.w.now
 		n.clock.stopped = false
 	}

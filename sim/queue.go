@@ -11,6 +11,7 @@ const (
 	atRestart                    // the process starts again
 	atHeal                       // ref: link
 	atQuietTime                  // faults stop
+	atStep                       // ref: task slot; untimed and bounded only
 )
 
 // entry is a future event of the world.
@@ -20,6 +21,7 @@ type entry struct {
 	proc ID
 	ref  int32
 	kind entryKind
+	step int16 // of atStep
 }
 
 func (e *entry) before(o *entry) bool {

@@ -19,6 +19,7 @@ type script struct {
 	pauses  []pauseAt
 	limit   int64 // let timers ring up to this time
 	advance bool  // run to limit, not only until no message is on its way
+	cell    *Cell // a process alone instead, in the hands of a Cell
 }
 
 type hold struct {
@@ -43,6 +44,9 @@ func (s *script) still() bool {
 	if len(w.runnable) > 0 {
 		return false
 	}
+	if s.cell != nil {
+		return true
+	}
 	for len(w.queue) > 0 && w.stale(&w.queue[0]) {
 		w.drop()
 	}
@@ -54,6 +58,10 @@ func (s *script) still() bool {
 
 // catches reports whether m is to be held back, once for each hold.
 func (s *script) catches(m Message) bool {
+	if s.cell != nil {
+		s.cell.send(m)
+		return true
+	}
 	for i, h := range s.holds {
 		if h.from == m.From && h.to == m.To && h.match(m.Body) {
 			s.holds = append(s.holds[:i], s.holds[i+1:]...)
@@ -61,6 +69,33 @@ func (s *script) catches(m Message) bool {
 		}
 	}
 	return false
+}
+
+// turn is told that it is the turn of p, which waited or starts.
+func (s *script) turn(p *Proc) {
+	if s.cell != nil {
+		s.cell.slice(p)
+	}
+}
+
+// read is told that a process read its clock, armed that it will look at it.
+func (s *script) read(t int64) {
+	if s.cell != nil {
+		s.cell.read(t)
+	}
+}
+
+func (s *script) armed() {
+	if s.cell != nil {
+		s.cell.armed()
+	}
+}
+
+// name gives a call of p its number.
+func (s *script) name(p *Proc) {
+	if s.cell != nil {
+		p.call = s.cell.name()
+	}
 }
 
 // scripted pauses p's process if the script says so.

@@ -9,17 +9,14 @@ import (
 	"staleproof/sim/watchdog"
 )
 
-// Timing is the semantics of time in a run; it is part of every replay token.
-type Timing uint8
-
-// Timed runs events in the order of time, latencies chosen; time is in
-// nanoseconds. It is the zero Timing.
-const Timed Timing = 0
-
 // Config says what a world can do to its processes. The zero Config is a world
 // without latency and without faults. Options of a choice are listed from the
 // mildest on: option k of a site takes element k-1.
 type Config struct {
+	// Timing is the semantics of time. Under Untimed and Bounded the lists of
+	// durations do not matter: each site has the one option 1, and what it began
+	// ends by an event of its own, at any time.
+	Timing     Timing
 	Latency    time.Duration   // one way, of every message
 	Delays     []time.Duration // on top of Latency
 	Holds      []time.Duration // on top of Latency: longer than a lease
@@ -35,8 +32,11 @@ type Config struct {
 	Budget map[Site]int
 	// Quiet is the true time from which no fault is injected; 0: never.
 	Quiet time.Duration
-	// Horizon ends the run at this true time; 0: never.
+	// Horizon ends the run at this true time; 0: never. Under Bounded no clock
+	// passes it, and the run goes on without ticks.
 	Horizon time.Duration
+	// Epsilon is, under Bounded, how many ticks two clocks may be apart.
+	Epsilon int64
 	// MaxEvents ends a run that does not end; 0 means 100,000.
 	MaxEvents int64
 }
@@ -112,12 +112,15 @@ type World struct {
 	seq      uint64
 	flights  []flight
 	freeSlot []int32
-	flying   int // messages on their way
-	running  int // Runners that have not returned
+	enabled  []Event // under Untimed and Bounded: what can happen next
+	ids      []int   // where in the queue each of them is
+	flying   int     // messages on their way
+	running  int     // Runners that have not returned
 	cuts     []cut
 	ties     []int
 	worldPicks,
-	worldTies uint32
+	worldTies,
+	worldNexts uint32
 
 	processes []*process // all ever made; the first count are in use
 	count     int
@@ -184,10 +187,10 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 	clear(w.flights)
 	w.flights, w.freeSlot, w.flying = w.flights[:0], w.freeSlot[:0], 0
 	w.running, w.count = 0, 0
-	w.worldPicks, w.worldTies = 0, 0
+	w.worldPicks, w.worldTies, w.worldNexts = 0, 0, 0
 	w.cuts, w.runnable = w.cuts[:0], w.runnable[:0]
 	w.over, w.end, w.panic = false, 0, nil
-	if cfg.Quiet > 0 {
+	if cfg.Quiet > 0 && cfg.Timing == Timed {
 		w.schedule(entry{at: int64(cfg.Quiet), kind: atQuietTime})
 	}
 }
@@ -242,6 +245,10 @@ func (w *World) newProcess(name string) *process {
 		tasks: old.tasks[:0], ready: old.ready[:0], mailbox: old.mailbox[:0]}
 	n.disk.reset()
 	w.count++
+	if w.cfg.Timing != Timed {
+		n.clock.stopped = true // ticks and timers move it
+		return n
+	}
 	k := w.choose(n, SiteDrift, 0, len(w.cfg.Drifts)+1, "")
 	if k > 0 {
 		n.clock.ppm = w.cfg.Drifts[k-1]
@@ -295,6 +302,12 @@ func (w *World) Now() int64 { return w.now }
 // read clock, as it runs now; a time already past is the present.
 func (w *World) TrueTime(id ID, clock time.Duration) int64 {
 	n := w.processes[id]
+	switch w.cfg.Timing {
+	case Untimed: // the two have nothing to do with each other
+		return int64(clock)
+	case Bounded:
+		return max(w.now, w.now+int64(clock)-n.clock.mono)
+	}
 	if n.clock.stopped {
 		return n.thaw
 	}
@@ -382,6 +395,9 @@ func (w *World) pick() *coro {
 	}
 	if p.c == nil {
 		w.mount(p)
+	}
+	if w.script != nil {
+		w.script.turn(p)
 	}
 	w.beat.Set(int32(n.id), w.events)
 	return p.c
@@ -486,8 +502,16 @@ func (w *World) choose(n *process, site Site, count uint32, options int, label s
 	if k <= 0 || k >= options {
 		return 0
 	}
-	if w.budget[site] > 0 {
-		w.budget[site]--
+	return w.took(c, k, label)
+}
+
+// took records the answer k to c.
+func (w *World) took(c Choice, k int, label string) int {
+	if k <= 0 || k >= c.Options {
+		return 0
+	}
+	if w.budget[c.Site] > 0 {
+		w.budget[c.Site]--
 	}
 	w.decisions = append(w.decisions, Decision{Key: c.Key, Option: k, Time: w.now, Label: label})
 	return k
@@ -496,5 +520,8 @@ func (w *World) choose(n *process, site Site, count uint32, options int, label s
 func (w *World) schedule(e entry) {
 	w.seq++
 	e.seq = w.seq
+	if w.cfg.Timing != Timed {
+		e.at = 0 // the order of scheduling is the only one
+	}
 	w.queue.push(e)
 }
