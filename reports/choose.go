@@ -6,26 +6,26 @@ import (
 	"staleproof/model/history"
 )
 
-// The drawing has room for about 30 events: budget is in half columns, and an
+// The drawing has room for about 30 events. A budget is in half columns, and an
 // event that only carries a message takes one half, unless the finding cites it.
 const (
-	budget      = 60
-	citedBudget = 48
+	maxBudget = 60
+	minBudget = 32
 )
 
-// choose returns the positions to draw, in order. What the finding and its
+// choose returns the positions to draw with a budget, in order. What the finding and its
 // chain cite comes first, then what belongs to it (the rest of an operation,
 // the other end of a message or a pause), then the smallest holes between
 // those, then what lies nearest to the violation. A long history is thus drawn
 // as its few decisive moments, with the number of events left out between.
-func (v *view) choose() []int {
+func (v *view) choose(budget int) []int {
 	c := chooser{v: v, in: map[int]bool{}, left: budget}
 	if v.violation < 0 {
 		return nil
 	}
 	c.add(v.violation)
 	cited := sortedKeys(v.cited)
-	for i := len(cited) - 1; i >= 0 && c.left > budget-citedBudget; i-- {
+	for i := len(cited) - 1; i >= 0 && c.left > budget/5; i-- {
 		c.add(cited[i])
 	}
 	pairs := v.pairs()
@@ -57,14 +57,15 @@ func (c *chooser) add(pos int) {
 }
 
 // fillHoles draws the events between two drawn ones, smallest hole first, as
-// long as a whole hole fits.
+// long as a whole hole fits. The smallest ones always do: to say that they are
+// left out would take the same room.
 func (c *chooser) fillHoles() {
 	type hole struct{ from, to, cost int }
 	var holes []hole
 	chosen := sortedKeys(c.in)
 	for i := 1; i < len(chosen); i++ {
 		h := hole{from: chosen[i-1] + 1, to: chosen[i]}
-		for pos := h.from; pos < h.to && h.cost <= budget; pos++ {
+		for pos := h.from; pos < h.to && h.cost <= maxBudget; pos++ {
 			h.cost += c.v.cost(pos)
 		}
 		if h.cost > 0 {
@@ -73,12 +74,13 @@ func (c *chooser) fillHoles() {
 	}
 	sort.SliceStable(holes, func(i, j int) bool { return holes[i].cost < holes[j].cost })
 	for _, h := range holes {
-		if h.cost > c.left {
+		if h.cost > c.left && h.cost > 2 {
 			return
 		}
 		for pos := h.from; pos < h.to; pos++ {
-			c.add(pos)
+			c.in[pos] = true
 		}
+		c.left -= h.cost
 	}
 }
 
@@ -86,7 +88,7 @@ func (c *chooser) fillHoles() {
 // after it.
 func (c *chooser) spread() {
 	const after = 4
-	for d := 1; d <= budget && c.left > 0; d++ {
+	for d := 1; d <= maxBudget && c.left > 0; d++ {
 		if d <= after {
 			c.add(c.v.violation + d)
 		}

@@ -76,7 +76,7 @@ func (c clock) instant(t int64) string {
 	case "":
 		return ""
 	case "ns":
-		return time.Duration(t).String()
+		return round(t, 10_000_000) // the table of events has the rest
 	}
 	return c.unit + " " + strconv.FormatInt(t, 10)
 }

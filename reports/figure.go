@@ -155,18 +155,22 @@ const (
 	lanesTop     = 48
 	bandsTop     = 50 // within a lane
 	bandH        = 22
-	edge         = 22 // free space at both ends
+	edge         = 22   // free space at both ends
+	fits         = 1052 // beside the names, in a window of 1280
 )
 
 // layout draws v. It returns nil when there is nothing to draw.
 func (v *view) layout() *figure {
-	chosen := v.choose()
-	if len(chosen) == 0 {
+	d := &drawing{view: v, known: v.known(), believed: v.believed()}
+	for budget := maxBudget; budget >= minBudget; budget -= 4 {
+		if d.columns(v.choose(budget)); d.fig.Width <= fits {
+			break
+		}
+	}
+	if len(d.chosen) == 0 {
 		return nil
 	}
-	d := &drawing{view: v, chosen: chosen, column: map[int]int{}, known: v.known(), believed: v.believed()}
-	d.fig.Drawn, d.fig.Total, d.fig.Scopes = len(chosen), len(v.h.Events), v.scopes
-	d.columns()
+	d.fig.Drawn, d.fig.Total, d.fig.Scopes = len(d.chosen), len(v.h.Events), v.scopes
 	d.laneBoxes()
 	d.shades()
 	d.bands()
@@ -201,7 +205,11 @@ type gap struct {
 }
 
 // columns places the chosen events from left to right.
-func (d *drawing) columns() {
+func (d *drawing) columns(chosen []int) {
+	d.chosen, d.cols, d.gaps, d.fig.Gaps, d.column = chosen, nil, nil, nil, map[int]int{}
+	if len(chosen) == 0 {
+		return
+	}
 	x := edge
 	first, last := d.h.Events[d.chosen[0]].Time, d.h.Events[d.chosen[len(d.chosen)-1]].Time
 	prev := -1
@@ -232,7 +240,7 @@ func (d *drawing) gap(g gap, x int) int {
 	if g.elided == 0 && !g.jump {
 		return x
 	}
-	box := gapBox{X: x, W: 30}
+	box := gapBox{X: x, W: 28}
 	if g.elided > 0 {
 		box.Elided = "+" + strconv.Itoa(g.elided)
 		box.Title = plural(g.elided, "event") + " not drawn"
@@ -629,9 +637,9 @@ func (d *drawing) arrow(f *flight) {
 
 // lateLabel says beside the arrow's middle how long the message was held.
 func (d *drawing) lateLabel(a *arrow, f *flight) {
-	text := "held"
+	text := "in flight"
 	if d.clock.unit != "" {
-		text += " " + d.clock.elapsed(d.h.Events[f.arrived].Time-d.h.Events[f.sent].Time)
+		text = d.clock.elapsed(d.h.Events[f.arrived].Time-d.h.Events[f.sent].Time) + " in flight"
 	}
 	half := len([]rune(text)) * boldW / 2
 	for _, tenths := range []int{5, 6, 4, 7, 3, 8, 2} {

@@ -43,8 +43,8 @@ func TestLanesAreRecognised(t *testing.T) {
 	}{
 		{"servers by their notes, the store last", textbook(), []lane{{"coordinator", roleCoordinator}, {"A", roleClient}, {"B", roleClient}, {"store", roleStore}}},
 		{"successive processes of a client share its lane", rough(), []lane{{"coordinator", roleCoordinator}, {"A", roleClient}, {"B", roleClient}, {"store", roleStore}}},
-		{"names mean nothing", many(80, "timed"), []lane{{"lease-manager", roleCoordinator}, {"worker-eu-west-1a-0001", roleClient}, {"worker-eu-west-1a-0002", roleClient},
-			{"w3", roleClient}, {"w4", roleClient}, {"w5", roleClient}, {"bucket", roleStore}}},
+		{"names mean nothing", many(80, "timed"), []lane{{"lease-manager", roleCoordinator}, {"w3", roleClient}, {"w4", roleClient}, {"w5", roleClient},
+			{"worker-eu-west-1a-0001", roleClient}, {"worker-eu-west-1a-0002", roleClient}, {"bucket", roleStore}}},
 		{"a recorded history has clients only", recorded(), []lane{{"0", roleClient}, {"1", roleClient}}},
 	} {
 		if diff := cmp.Diff(test.want, viewOf(test.doc).lanes, cmp.AllowUnexported(lane{})); diff != "" {
@@ -56,13 +56,15 @@ func TestLanesAreRecognised(t *testing.T) {
 func TestChooseDrawsWhatIsCited(t *testing.T) {
 	for name, doc := range drawn {
 		v := viewOf(doc())
-		chosen := v.choose()
+		chosen := v.choose(maxBudget)
 		cost := 0
 		for _, pos := range chosen {
 			cost += v.cost(pos)
 		}
-		if cost > budget {
-			t.Errorf("%s: the columns cost %d, the budget is %d", name, cost, budget)
+		// The smallest holes are filled beyond the budget, one each between two
+		// columns, so there are fewer of them than columns.
+		if cost > 2*maxBudget {
+			t.Errorf("%s: the columns cost %d, the budget is %d", name, cost, maxBudget)
 		}
 		if !slices.IsSorted(chosen) {
 			t.Errorf("%s: the columns are out of order: %v", name, chosen)
@@ -125,7 +127,11 @@ func boxes(f *figure) []box {
 	for _, p := range f.Panels {
 		for _, pt := range p.Points {
 			if pt.Note != nil {
-				out = append(out, boxOf(fmt.Sprint("presented at ", pt.Note.Y), pt.Note, charW))
+				w := charW
+				if pt.Note.Class != "" {
+					w = boldW
+				}
+				out = append(out, boxOf(fmt.Sprint("presented at ", pt.Note.Y), pt.Note, w))
 			}
 		}
 	}
@@ -159,7 +165,7 @@ func TestNothingOverlapsOrIsCut(t *testing.T) {
 				t.Errorf("%s: a mark is outside of the lanes: %+v", name, m)
 			}
 		}
-		if f.Width > 1400 {
+		if f.Width > fits+100 {
 			t.Errorf("%s: the drawing is %d wide", name, f.Width)
 		}
 	}
@@ -238,11 +244,11 @@ func TestRoughIsDrawnAsItWas(t *testing.T) {
 func TestLateMessageIsLabelled(t *testing.T) {
 	f := viewOf(rough()).layout()
 	for _, a := range f.Arrows {
-		if a.Class == "late" && a.Label != nil && a.Label.Text == "held 12.01s" {
+		if a.Class == "late" && a.Label != nil && a.Label.Text == "12.01s in flight" {
 			return
 		}
 	}
-	t.Errorf("no arrow says that the write was held: %+v", f.Arrows)
+	t.Errorf("no arrow says how long the write was in flight: %+v", f.Arrows)
 }
 
 func TestWordsOfEvents(t *testing.T) {
@@ -314,7 +320,7 @@ func TestClock(t *testing.T) {
 	}{
 		{"milliseconds are enough", at(3*ms, 35*sec), 35_013 * ms, "time, s", "35.013", "35.013s", "35.013s"},
 		{"microseconds tell these apart", at(3_001_000), 3_001_000, "time, s", "0.003001", "3.001ms", "3.001ms"},
-		{"nanoseconds, rounded on the axis", at(1), 10_000_000_123, "time, s", "10.000000123", "10.000000123s", "10s"},
+		{"nanoseconds are for the table alone", at(1), 10_012_345_678, "time, s", "10.012345678", "10.01235s", "10.012s"},
 		{"before the start", at(-5 * ms), -5 * ms, "time, s", "-0.005", "-5ms", "-5ms"},
 		{"steps", steps, 12, "step", "12", "step 12", "12"},
 		{"ticks", ticks, 12, "tick", "12", "tick 12", "12"},

@@ -106,7 +106,7 @@ func (b *beliefs) observe(pos int) {
 		b.all = append(b.all, h)
 	case ends && h != nil && h.to < 0:
 		h.to = pos
-	case e.Type == history.Invoke && h != nil && h.token == e.Token && e.Token != 0:
+	case e.Type == history.Invoke && e.F != history.Release && h != nil && h.token == e.Token && e.Token != 0:
 		h.acted = pos
 	}
 }

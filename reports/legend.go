@@ -62,7 +62,7 @@ var legendItems = []legendItem{
 	{"below", "presented below it: stale"},
 	{"arrow-message", "message"},
 	{"arrow-served", "operation served"},
-	{"arrow-late", "message held while the lease changed hands"},
+	{"arrow-late", "message in flight while the lease changed hands"},
 	{"arrow-lost", "message lost"},
 	{"arrow-flying", "message never delivered"},
 	{"paused", "process paused"},

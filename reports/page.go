@@ -37,9 +37,27 @@ type findingPage struct {
 	Control bool
 	Good    bool
 	Chain   []chainItem
-	Figure  *figure
-	Table   table
-	Facts   []KeyValue
+	// The first decisions, and those that unfold on demand.
+	Decisions, More []decision
+	Figure          *figure
+	Table           table
+	Facts           []KeyValue
+}
+
+// maxDecisions is how many stand beside the chain; a finding that was shrunk
+// has three.
+const maxDecisions = 10
+
+// decision is a choice in words, and the key under which a schedule has it.
+type decision struct{ Words, Key string }
+
+// newDecision parts "A/pause#2=3: A was paused for 35s" at its colon.
+func newDecision(text string) decision {
+	key, words, ok := strings.Cut(text, ": ")
+	if ok && strings.Contains(key, "=") && !strings.Contains(key, " ") {
+		return decision{words, key}
+	}
+	return decision{Words: text}
 }
 
 type chainItem struct {
@@ -85,6 +103,13 @@ func renderFinding(w io.Writer, doc *Document, run, finding int) error {
 			item.Violation = pos == v.violation
 		}
 		p.Chain = append(p.Chain, item)
+	}
+	for i, d := range f.Decisions {
+		if i < maxDecisions || len(f.Decisions) == maxDecisions+1 {
+			p.Decisions = append(p.Decisions, newDecision(d))
+		} else {
+			p.More = append(p.More, newDecision(d))
+		}
 	}
 	return templates.ExecuteTemplate(w, "finding", p)
 }
@@ -153,15 +178,13 @@ func facts(r *Run) []KeyValue {
 
 // suitePage is what the template of the index shows.
 type suitePage struct {
-	Doc       *Document
-	Title     string
-	Verdict   Status // of the suite: violated means not as expected
-	Words     string
-	Schedules int64
-	Wrong     []suiteRun // not as expected, or inconclusive
-	Runs      []suiteRun // all, the wrong ones first
-	Controls  int
-	Defects   int
+	Doc     *Document
+	Title   string
+	Verdict Status // of the suite: violated means not as expected
+	Words   string
+	Summary string
+	Wrong   []suiteRun // not as expected, or inconclusive
+	Runs    []suiteRun // all, the wrong ones first
 }
 
 type suiteRun struct {
@@ -185,13 +208,15 @@ func renderSuite(w io.Writer, doc *Document, names [][]string) error {
 		p.Title = "Staleproof"
 	}
 	var wrong, open, caught, held []suiteRun
+	var controls, defects int
+	var schedules int64
 	for i := range doc.Runs {
 		r := newSuiteRun(&doc.Runs[i], names[i])
-		p.Schedules += r.Schedules
+		schedules += r.Schedules
 		if r.Control {
-			p.Controls++
+			controls++
 		} else {
-			p.Defects++
+			defects++
 		}
 		switch {
 		case r.Status == Inconclusive:
@@ -206,6 +231,7 @@ func renderSuite(w io.Writer, doc *Document, names [][]string) error {
 	}
 	p.Wrong = append(append(p.Wrong, wrong...), open...)
 	p.Runs = append(append(append(p.Runs, p.Wrong...), caught...), held...)
+	p.Summary = summary(controls, defects, schedules)
 	p.Verdict, p.Words = verdict(len(doc.Runs), len(wrong), len(open))
 	return templates.ExecuteTemplate(w, "suite", p)
 }
@@ -233,6 +259,23 @@ func newSuiteRun(r *Run, names []string) suiteRun {
 		s.Word = "holds"
 	}
 	return s
+}
+
+// summary says what was run, and what was asked of it.
+func summary(controls, defects int, schedules int64) string {
+	var what, rule []string
+	if controls > 0 {
+		what = append(what, plural(controls, "control"))
+		rule = append(rule, "A control must hold every property.")
+	}
+	if defects > 0 {
+		what = append(what, plural(defects, "planted defect"))
+		rule = append(rule, "A planted defect must be caught.")
+	}
+	if len(what) == 0 {
+		return "The results hold no run."
+	}
+	return strings.Join(what, " and ") + ", " + plural(int(schedules), "schedule") + " in all. " + strings.Join(rule, " ")
 }
 
 // verdict says in a sentence what the suite as a whole came to.

@@ -141,7 +141,7 @@ func (d *drawing) points(p *panel, shown []acceptance, y func(history.Token) int
 		}
 		pt.Note = pointNote(a, at.x, at.y, taken[at.y], next)
 		if pt.Note != nil {
-			taken[at.y] = pt.Note.X + len([]rune(pt.Note.Text))*charW
+			taken[at.y] = pt.Note.X + len([]rune(pt.Note.Text))*boldW
 			if pt.Note.Anchor == "end" {
 				taken[at.y] = at.x + 10
 			}
@@ -180,6 +180,9 @@ func pointNote(a acceptance, x, y, taken, next int) *label {
 	}
 	for _, text := range texts {
 		width := len([]rune(text)) * charW
+		if class != "" {
+			width = len([]rune(text)) * boldW
+		}
 		if text != "" && x+clear+width <= next {
 			return &label{X: x + clear, Y: y + 4, Text: text, Class: class, Anchor: "start"}
 		}

@@ -115,7 +115,7 @@ func textbook() *Document {
 					Message:   fmt.Sprintf("token 41 was applied at #%d after token 42 was accepted at #%d (orders/7)", find("store", history.Apply, 5).Index, find("store", history.Apply, 4).Index),
 					Events:    []int64{find("store", history.Apply, 4).Index, find("store", history.Apply, 5).Index},
 					Chain:     chain,
-					Decisions: []string{"A paused for 35s before its write"},
+					Decisions: []string{"A/pause#2=3: A paused for 35s before its write"},
 					Replay:    "staleproof replay sp1:KLUv_SQAEXRleHRib29rLTEKAS9BL3BhdXNlIzI9Mw",
 					History:   &history.History{Header: history.Header{Format: history.Format, Scenario: "textbook", Timing: "timed", TTL: 10 * sec, Rho: 200}, Events: s.events},
 				}},

@@ -229,6 +229,7 @@ func (v *view) findLanes() {
 			meet(e.To, "")
 		}
 	}
+	sort.Strings(names)
 	for _, want := range roleOrder {
 		for _, name := range names {
 			r := role[name]
