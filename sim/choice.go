@@ -153,7 +153,7 @@ func parseDecision(entry string, names []string) (Decision, error) {
 	}
 	site, rest, ok := strings.Cut(rest, "#")
 	if !ok {
-		return bad("a # before the count", rest)
+		return bad("a # before the count", site)
 	}
 	at := slices.Index(siteNames[:], site)
 	if at < 0 {
