@@ -28,11 +28,13 @@ var breakers = []string{
 // disguised puts text into every field of a history and a document that comes
 // from outside. Lengths count for the layout, so a harmless text of the same
 // length gives the same page but for its words.
-func disguised(text func(n int) string) *Document {
+func disguised(doc *Document, text func(n int) string) *Document {
 	name := func(s string) string {
-		return map[string]string{"A": text(0) + "A", "B": text(1) + "B", "store": text(2), "coordinator": text(3)}[s]
+		if s == "" {
+			return ""
+		}
+		return text(len(s)) + s
 	}
-	doc := textbook()
 	doc.Title, doc.Version = text(0), text(1)
 	for i := range doc.Runs {
 		r := &doc.Runs[i]
@@ -53,10 +55,14 @@ func disguised(text func(n int) string) *Document {
 			f.History.Header.Scenario = text(0)
 			for k := range f.History.Events {
 				e := &f.History.Events[k]
-				e.Process, e.Owner, e.To = name(e.Process), name(e.Owner), name(e.To)
-				e.Resource = text(4) + "r"
+				e.Process, e.Client, e.Owner, e.To = name(e.Process), name(e.Client), name(e.Owner), name(e.To)
+				if e.Resource != "" {
+					e.Resource = text(4) + "r"
+				}
 				e.Lease = text(5) + e.Lease
-				e.Error = text(6)
+				if e.Error != history.Stale {
+					e.Error = text(6)
+				}
 				e.Text = text(7)
 				e.Value = history.TextValue(text(k % 8))
 			}
@@ -99,12 +105,16 @@ func TestEverythingIsEscaped(t *testing.T) {
 	plain := func(n int) string {
 		return strings.Repeat("x", utf8.RuneCountInString(breakers[n%len(breakers)]))
 	}
-	for shift := range breakers {
-		hostile, err := render(disguised(func(n int) string { return breakers[(n+shift)%len(breakers)] }))
+	for n := range 2 * len(breakers) {
+		shift, base := n/2, textbook
+		if n%2 == 1 {
+			base = rough
+		}
+		hostile, err := render(disguised(base(), func(n int) string { return breakers[(n+shift)%len(breakers)] }))
 		if err != nil {
 			t.Fatal(err)
 		}
-		harmless, err := render(disguised(func(n int) string { return plain(n + shift) }))
+		harmless, err := render(disguised(base(), func(n int) string { return plain(n + shift) }))
 		if err != nil {
 			t.Fatal(err)
 		}

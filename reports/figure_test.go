@@ -24,7 +24,7 @@ var drawn = map[string]func() *Document{
 	"timed":   func() *Document { return many(400, "timed") },
 	"untimed": func() *Document { return many(2000, "untimed") },
 	"bounded": func() *Document { return many(60, "bounded") },
-	"hostile": func() *Document { return disguised(func(n int) string { return breakers[n%len(breakers)] }) },
+	"hostile": func() *Document { return disguised(rough(), func(n int) string { return breakers[n%len(breakers)] }) },
 }
 
 func TestRoughGolden(t *testing.T) {
@@ -275,7 +275,7 @@ func TestOddHistories(t *testing.T) {
 		"no history":         nil,
 		"no events":          {},
 		"zero events":        {Events: make([]history.Event, 3)},
-		"extreme times":      {Events: []history.Event{{Index: 1, Time: -big - 1, Process: "A", Type: history.Note, F: history.Grant, Owner: "B", Token: 1, Resource: "r", Expires: big}, {Index: 2, Time: big, Process: "A", Type: history.Note, F: history.Pause}}},
+		"extreme times":      {Events: []history.Event{{Index: 1, Time: -big - 1, Process: "A", Type: history.Note, F: history.Grant, Owner: "B", Token: 1, Resource: "r", Expires: 5 * sec}, {Index: 2, Time: big, Process: "A", Type: history.Note, F: history.Pause}}},
 		"time goes back":     {Events: []history.Event{{Index: 1, Time: 9, Process: "A", Type: history.Invoke, F: history.Write, Op: 1}, {Index: 2, Time: 1, Process: "A", Type: history.OK, F: history.Write, Op: 1}}},
 		"ends only":          {Events: []history.Event{{Index: 1, Process: "A", Type: history.OK, F: history.Write, Op: 7, Token: 3, Resource: "r"}, {Index: 2, Process: "A", Type: history.Note, F: history.Resume}}},
 		"unknown numbers":    {Events: []history.Event{{Index: 1, Process: "A", Type: 200, F: 250}, {Index: 2, Process: "A", Type: history.Invoke, F: 250, Op: 1}}},
@@ -287,6 +287,15 @@ func TestOddHistories(t *testing.T) {
 		}}}}
 		if _, err := render(doc); err != nil {
 			t.Errorf("%s: %v", reason, err)
+		}
+		f := viewOf(doc).layout()
+		if f == nil {
+			continue
+		}
+		for _, b := range f.Bands {
+			if b.X < 0 || b.W < 0 || b.X+b.W > f.Width {
+				t.Errorf("%s: a band lies outside of the drawing: %+v", reason, b)
+			}
 		}
 	}
 }

@@ -143,7 +143,7 @@ func TestJUnitTellsTheFailure(t *testing.T) {
 
 func TestJUnitSurvivesAnyText(t *testing.T) {
 	for shift := range breakers {
-		doc := disguised(func(n int) string { return breakers[(n+shift)%len(breakers)] })
+		doc := disguised(textbook(), func(n int) string { return breakers[(n+shift)%len(breakers)] })
 		for i := range doc.Runs {
 			doc.Runs[i].Expected = false
 		}
