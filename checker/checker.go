@@ -151,3 +151,11 @@ func tokenText(t history.Token) string {
 	}
 	return "token " + t.String()
 }
+
+// inside names the resource or scope that a message is about, if it has a name.
+func inside(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " (" + name + ")"
+}

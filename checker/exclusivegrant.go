@@ -51,8 +51,8 @@ func (m *exclusive) Observe(in *Input) bool {
 		return false
 	}
 	if t.inForce(in.Time) {
-		return m.violate([]int64{t.at, in.Index}, "token %d %s at #%d while token %d, granted at #%d, was in force (%s)",
-			in.Token, past(in.F), in.Index, t.token, t.at, in.ScopeName())
+		return m.violate([]int64{t.at, in.Index}, "token %d %s at #%d while token %d, granted at #%d, was in force%s",
+			in.Token, past(in.F), in.Index, t.token, t.at, inside(in.ScopeName()))
 	}
 	t.begins(in, m.untimed)
 	return false
@@ -170,9 +170,9 @@ func (m *exclusiveUnaided) proven(in *Input, r request, mine int) bool {
 		return false
 	}
 	return m.violate([]int64{h.at, h.intruder.at, in.Index},
-		"%s acquired at #%d inside the hold of %s, acquired at #%d and proven by the %s that began at #%d (%s)",
+		"%s acquired at #%d inside the hold of %s, acquired at #%d and proven by the %s that began at #%d%s",
 		tokenOr(h.intruder.token, m.names.clients.list[h.intruder.owner]), h.intruder.at,
-		tokenOr(h.token, m.names.clients.list[h.owner]), h.at, r.f, r.invoked, in.ScopeName())
+		tokenOr(h.token, m.names.clients.list[h.owner]), h.at, r.f, r.invoked, inside(in.ScopeName()))
 }
 
 // tokenOr names a grant: by its token, else by its client.

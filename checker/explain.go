@@ -42,6 +42,8 @@ func Explain(h *history.History, v Violation) Finding {
 	}
 	x.last = x.quoted[len(x.quoted)-1]
 	x.operations()
+	x.maximum()
+	x.neighbours()
 	x.tenures()
 	x.holders()
 	x.servers()
@@ -127,6 +129,72 @@ func (x *explainer) operations() {
 		}
 		x.ops = append(x.ops, operation{op: op, invoked: x.invocation(op), arrived: -1})
 	}
+	for i := range x.events[:x.last+1] {
+		e := &x.events[i]
+		if e.Type == history.Note && e.F >= history.Apply && e.F <= history.Served && x.isQuoted(e.Op) {
+			x.pick(i)
+		}
+	}
+}
+
+func (x *explainer) isQuoted(op int64) bool {
+	return op != 0 && slices.ContainsFunc(x.ops, func(o operation) bool { return o.op == op })
+}
+
+// maximum tells what brought the greatest token that a quoted rejection names:
+// the store's note, or else the reply to a client.
+func (x *explainer) maximum() {
+	for _, i := range x.quoted {
+		e := &x.events[i]
+		if e.Highest == 0 || e.F != history.Reject && e.Error != history.Stale {
+			continue
+		}
+		brings := func(o history.Event, t history.Type) bool {
+			return o.Type == t && x.sameFence(&o, e) && o.Token == e.Highest &&
+				(o.F == history.Apply || o.F == history.Raised || t == history.OK && o.F.IsStore() && o.F != history.Read)
+		}
+		before := x.events[:i]
+		note := slices.IndexFunc(before, func(o history.Event) bool { return brings(o, history.Note) })
+		if note < 0 {
+			note = slices.IndexFunc(before, func(o history.Event) bool { return brings(o, history.OK) })
+		}
+		x.pick(note)
+	}
+}
+
+// manyNeighbours bounds the operations told around one that no order explains.
+const manyNeighbours = 6
+
+// neighbours tells what happened around an operation that no order explains and
+// of which the store noted nothing: the latest changes of the same resource that
+// may have come before its reply.
+func (x *explainer) neighbours() {
+	reply := &x.events[x.last]
+	if reply.Type == history.Note || !reply.F.IsStore() || len(x.ops) != 1 || x.v.Property == givesUp.Name || x.v.Property == noFalseFencing.Name {
+		return
+	}
+	told := 0
+	for i := x.last - 1; i >= 0 && told < manyNeighbours; i-- {
+		e := &x.events[i]
+		if e.Op == reply.Op || e.Resource != reply.Resource || !(e.F.IsMutation() || e.F == history.Raise) || e.Type == history.Fail {
+			continue
+		}
+		if e.Type == history.Invoke && x.endOf(i) < 0 || e.Type == history.OK || e.Type == history.Info {
+			x.pick(i)
+			told++
+		}
+	}
+}
+
+// endOf returns the position of the end of the operation that begins at i, -1
+// when it lies after the last event.
+func (x *explainer) endOf(i int) int {
+	for j := i + 1; j < x.last; j++ {
+		if e := &x.events[j]; e.Op == x.events[i].Op && e.Type.IsEnd() {
+			return j
+		}
+	}
+	return -1
 }
 
 func (x *explainer) invocation(op int64) int {
@@ -149,21 +217,15 @@ func (x *explainer) presented(e *history.Event) (history.Token, string) {
 	return e.Token, e.Lease
 }
 
-// tenures finds the leases that the violation involves, and tells how each
-// began, went on and ended.
+// tenures finds the leases that the events picked so far involve, and tells how
+// each began, went on and ended.
 func (x *explainer) tenures() {
-	for _, i := range x.quoted {
+	for _, i := range slices.Clone(x.links) {
 		e := &x.events[i]
-		if e.Type != history.Note && e.F.IsLease() && e.Type == history.Invoke {
-			continue
-		}
 		token, lease := x.presented(e)
 		x.tenure(e, token, lease)
-		x.tenure(e, e.Highest, "")
-	}
-	for _, i := range x.quoted { // a quoted pair of grants has its neighbours
-		if e := &x.events[i]; e.F == history.Grant {
-			x.tenure(e, e.Token, e.Lease)
+		if e.Error == history.Stale || e.F == history.Reject {
+			x.tenure(e, e.Highest, "")
 		}
 	}
 	for i := range x.leases {
@@ -339,7 +401,7 @@ func (x *explainer) messages() {
 				x.pick(o.arrived)
 			}
 		}
-		if o.arrived < 0 || note < 0 {
+		if o.arrived < 0 && (x.events[o.invoked].F.IsStore() || !x.coordinated()) {
 			x.pick(o.invoked)
 		}
 	}
@@ -357,21 +419,29 @@ func (x *explainer) arrival(o *operation, note int) int {
 		if e.Op == o.op {
 			return i
 		}
-		if e.Op == 0 && x.sender(e, i) == client {
+		if e.Op == 0 && x.sender(i) == client {
 			return i
 		}
 	}
 	return -1
 }
 
-// sender returns who sent the message that the event at i delivers.
-func (x *explainer) sender(e *history.Event, i int) string {
-	for j := i - 1; j >= 0; j-- {
-		if s := &x.events[j]; s.F == history.Send && s.Message == e.Message {
-			return s.Process
-		}
+// sender returns who sent the message that is delivered at i.
+func (x *explainer) sender(i int) string {
+	if at := x.sentAt(i); at >= 0 {
+		return x.events[at].Process
 	}
 	return ""
+}
+
+// sentAt returns the position of the send of the message delivered at i, or -1.
+func (x *explainer) sentAt(i int) int {
+	for j := i - 1; j >= 0; j-- {
+		if s := &x.events[j]; s.F == history.Send && s.Message == x.events[i].Message {
+			return j
+		}
+	}
+	return -1
 }
 
 // chain puts the picked events in order and into words.
@@ -423,7 +493,7 @@ func (x *explainer) serverText(i int) string {
 	case history.Raised:
 		return fmt.Sprintf("%s raised its fence to token %d%s", server(e), e.Token, x.forWhom(e))
 	case history.Served:
-		return fmt.Sprintf("%s answered %s with %s%s", server(e), x.name(e), valueText(e.Value), x.withToken(e))
+		return fmt.Sprintf("%s answered %s%s: %s", server(e), x.name(e), x.withToken(e), valueText(e.Value))
 	}
 	return ""
 }
@@ -470,7 +540,7 @@ func (x *explainer) clientText(i int) string {
 	case e.Type == history.OK && e.F == history.Read:
 		return fmt.Sprintf("%s read %s%s", who, valueText(e.Value), x.withToken(e))
 	case e.Type == history.OK:
-		return fmt.Sprintf("%s was told that its %s succeeded%s", who, x.verb(e), x.withToken(e))
+		return fmt.Sprintf("%s was told that its %s%s succeeded", who, x.verb(e), x.withToken(e))
 	case e.Type == history.Fail && e.Error == history.Stale:
 		text := fmt.Sprintf("%s was told that its %s with %s was stale", who, x.verb(e), x.tokenOf(e))
 		if e.Highest != 0 {
@@ -482,7 +552,24 @@ func (x *explainer) clientText(i int) string {
 	case e.Type == history.Info:
 		return fmt.Sprintf("%s never learnt the outcome of its %s%s", who, x.verb(e), because(e.Error))
 	}
-	return fmt.Sprintf("%s began %s%s", who, x.verb(e), x.preparedText(e))
+	return who + x.beginText(i)
+}
+
+func (x *explainer) beginText(i int) string {
+	e := &x.events[i]
+	switch e.F {
+	case history.Acquire:
+		return " asked for the lease"
+	case history.Renew:
+		return " asked to renew its lease" + x.withToken(e)
+	case history.Release:
+		return " asked to release its lease" + x.withToken(e)
+	}
+	text := " began " + x.verb(e) + x.preparedText(e)
+	if i == x.last {
+		text += " all the same"
+	}
+	return text
 }
 
 func (x *explainer) worldText(i int) string {
@@ -528,7 +615,15 @@ func (x *explainer) deliverText(i int) string {
 	if e.Copy > 0 {
 		text = "a second copy of " + text
 	}
+	if sent := x.sentAt(i); sent >= 0 && x.grantBetween(sent, i) {
+		text += fmt.Sprintf(" (on its way since #%d)", x.events[sent].Index)
+	}
 	return text
+}
+
+// grantBetween reports whether a grant that is told lies between two positions.
+func (x *explainer) grantBetween(from, to int) bool {
+	return slices.ContainsFunc(x.leases, func(t tenure) bool { return from < t.from && t.from < to })
 }
 
 func (x *explainer) preparedClause(inv *history.Event) string {

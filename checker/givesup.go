@@ -54,8 +54,8 @@ func (m *givesUpMonitor) invokes(in *Input, r refusals) bool {
 	}
 	for i := r.find(in.Token); i < len(r) && r[i].token == in.Token; i++ {
 		if sameLease(r[i].lease, in.Lease) {
-			return m.violate([]int64{r[i].at, in.Index}, "%s invoked %s with token %d at #%d after that token was rejected as stale at #%d (%s)",
-				in.ClientName(), in.F, in.Token, in.Index, r[i].at, in.Resource)
+			return m.violate([]int64{r[i].at, in.Index}, "%s invoked %s with token %d at #%d after that token was rejected as stale at #%d%s",
+				in.ClientName(), in.F, in.Token, in.Index, r[i].at, inside(in.Resource))
 		}
 	}
 	return false

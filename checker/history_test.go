@@ -80,6 +80,8 @@ func set(t testing.TB, e *history.Event, key, value string) {
 		e.Expires = n * 1e9
 	case "until":
 		e.Until = n * 1e9
+	case "rejections":
+		e.Rejections = n
 	case "error":
 		e.Error = value
 	case "stale":

@@ -64,6 +64,7 @@ type linearizability struct {
 	open   opTable[openOp]
 	failed *Violation // what the witness could not explain; nil while it holds
 	placed bool       // failed quotes the store's notes
+	blind  bool       // there are operations, and will be no notes
 	log    callLog
 
 	searched bool // result is the final judgement
@@ -115,7 +116,7 @@ func newLinearizability(e *env) *linearizability {
 }
 
 func (m *linearizability) Reset() {
-	m.broken, m.failed, m.placed, m.searched = nil, nil, false, false
+	m.broken, m.failed, m.placed, m.blind, m.searched = nil, nil, false, false, false
 	clear(m.fences)
 	clear(m.values)
 	m.open.reset()
@@ -130,7 +131,7 @@ func (m *linearizability) Verdict() (Outcome, *Violation) {
 		return Violated, m.broken
 	case m.failed != nil:
 		return Inconclusive, m.failed
-	case !m.config.View.Store && len(m.log.calls) > 0:
+	case m.blind:
 		return Inconclusive, newViolation(m.property, nil, "not judged before the end: the history has no notes of the store")
 	}
 	return Satisfied, nil
@@ -167,6 +168,7 @@ func (m *linearizability) begin(in *Input, invoked int64) *openOp {
 	o.resource = m.names.resources.id(in.Resource)
 	o.token, o.lease, o.value, o.expect = in.Token, in.Lease, in.Value, in.Expect
 	o.call = m.log.begin(o)
+	m.blind = !m.config.View.Store
 	return o
 }
 
@@ -195,16 +197,16 @@ func (m *linearizability) reply(in *Input, o *openOp) {
 	case in.Type == history.OK:
 		switch {
 		case o.point != okPoint(o.f):
-			m.fail(in, o.point != nowhere, "the store answered ok to %s at #%d and noted %s for it (%s)",
-				m.describe(o), in.Index, o.point.text(), in.Resource)
+			m.fail(in, o.point != nowhere, "the store answered ok to %s at #%d and noted %s for it%s",
+				m.describe(o), in.Index, o.point.text(), inside(in.Resource))
 		case o.point == served && !sameValue(in.Value, o.answer):
-			m.fail(in, true, "the store answered %s to %s at #%d although the value was %s (%s)",
-				nilText(in.Value), m.describe(o), in.Index, nilText(o.answer), in.Resource)
+			m.fail(in, true, "the store answered %s to %s at #%d although the value was %s%s",
+				nilText(in.Value), m.describe(o), in.Index, nilText(o.answer), inside(in.Resource))
 		}
 	case in.Error == history.Stale:
 		m.stale(in, o)
 	case o.point == applied || o.point == raised:
-		m.fail(in, true, "%s failed at #%d and yet took effect (%s)", m.describe(o), in.Index, in.Resource)
+		m.fail(in, true, "%s failed at #%d and yet took effect%s", m.describe(o), in.Index, inside(in.Resource))
 	}
 }
 
@@ -212,14 +214,14 @@ func (m *linearizability) stale(in *Input, o *openOp) {
 	f := at(&m.fences, o.fence)
 	switch {
 	case o.point != rejected:
-		m.fail(in, o.point != nowhere, "the store answered stale to %s at #%d and noted %s for it (%s)",
-			m.describe(o), in.Index, o.point.text(), in.Resource)
+		m.fail(in, o.point != nowhere, "the store answered stale to %s at #%d and noted %s for it%s",
+			m.describe(o), in.Index, o.point.text(), inside(in.Resource))
 	case !o.right:
-		m.fail(in, true, "the store answered stale to %s at #%d although no greater token was accepted: the greatest was %d (%s)",
-			m.describe(o), in.Index, o.highest, in.Resource)
+		m.fail(in, true, "the store answered stale to %s at #%d although no greater token was accepted: the greatest was %d%s",
+			m.describe(o), in.Index, o.highest, inside(in.Resource))
 	case in.Highest != 0 && in.Highest != o.highest:
-		m.failAt(f.at, in, "the store answered %s at #%d that its greatest token was %d although it was %d (%s)",
-			m.describe(o), in.Index, in.Highest, o.highest, in.Resource)
+		m.failAt(f.at, in, "the store answered %s at #%d that its greatest token was %d although it was %d%s",
+			m.describe(o), in.Index, in.Highest, o.highest, inside(in.Resource))
 	}
 }
 
@@ -269,12 +271,12 @@ func (m *linearizability) apply(in *Input, o *openOp, f *witnessed) {
 	v := at(&m.values, o.resource)
 	switch {
 	case !o.f.IsMutation():
-		m.fail(in, true, "the store applied %s at #%d, which is no mutation (%s)", m.describe(o), in.Index, in.Resource)
+		m.fail(in, true, "the store applied %s at #%d, which is no mutation%s", m.describe(o), in.Index, inside(in.Resource))
 	case !f.accepts(o.token, o.lease):
 		m.refused(in, o, f)
 	case o.f == history.CAS && !sameValue(m.current(v), o.expect):
-		m.fail(in, true, "the store applied %s at #%d although the value was %s (%s)",
-			m.describe(o), in.Index, nilText(m.current(v)), in.Resource)
+		m.fail(in, true, "the store applied %s at #%d although the value was %s%s",
+			m.describe(o), in.Index, nilText(m.current(v)), inside(in.Resource))
 	default:
 		*v = nilFor(o.value)
 		if o.f == history.Delete {
@@ -307,23 +309,23 @@ func (m *linearizability) lift(in *Input, o *openOp, f *witnessed) {
 // refused fails the witness: the store accepted what its fence forbids.
 func (m *linearizability) refused(in *Input, o *openOp, f *witnessed) {
 	if f.accepts(o.token, o.lease) {
-		m.fail(in, true, "the store noted %s at #%d for %s (%s)", in.F, in.Index, m.describe(o), in.Resource)
+		m.fail(in, true, "the store noted %s at #%d for %s%s", in.F, in.Index, m.describe(o), inside(in.Resource))
 		return
 	}
 	other := ""
 	if o.token == f.token {
 		other = " from another lease"
 	}
-	m.failAt(f.at, in, "the store accepted %s at #%d although token %d was accepted at #%d%s (%s)",
-		m.describe(o), in.Index, f.token, f.at, other, in.Resource)
+	m.failAt(f.at, in, "the store accepted %s at #%d although token %d was accepted at #%d%s%s",
+		m.describe(o), in.Index, f.token, f.at, other, inside(in.Resource))
 }
 
 func (m *linearizability) strayEffect(in *Input, o *openOp) {
 	if o != nil {
-		m.fail(in, true, "%s took effect a second time at #%d (%s)", m.describe(o), in.Index, in.Resource)
+		m.fail(in, true, "%s took effect a second time at #%d%s", m.describe(o), in.Index, inside(in.Resource))
 		return
 	}
-	m.fail(in, true, "operation %d took effect at #%d, outside its interval (%s)", in.Op, in.Index, in.Resource)
+	m.fail(in, true, "operation %d took effect at #%d, outside its interval%s", in.Op, in.Index, inside(in.Resource))
 }
 
 func (m *linearizability) fail(in *Input, placed bool, format string, args ...any) {
@@ -392,6 +394,7 @@ func (m *linearizability) AppendKey(b []byte) []byte {
 	if m.failed != nil || m.broken != nil {
 		return append(b, ended)
 	}
+	b = appendBool(b, m.blind)
 	fences := m.names.fences()
 	for _, i := range fences.order() {
 		if int(i) < len(m.fences) && m.fences[i].token != 0 {

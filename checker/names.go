@@ -49,12 +49,12 @@ type table struct {
 const fewNames = 12
 
 func (t *table) id(s string) int32 {
-	if int(t.last) < len(t.list) && t.list[t.last] == s {
+	if int(t.last) < len(t.list) && same(t.list[t.last], s) {
 		return t.last
 	}
 	if t.index == nil {
 		for i := range t.list {
-			if t.list[i] == s {
+			if same(t.list[i], s) {
 				t.last = int32(i)
 				return t.last
 			}
@@ -66,8 +66,14 @@ func (t *table) id(s string) int32 {
 	return t.add(s)
 }
 
+// same is a == b for names of one family, which differ in their last byte most
+// often: orders/7, orders/8.
+func same(a, b string) bool {
+	n := len(a)
+	return n == len(b) && (n == 0 || a[n-1] == b[n-1] && a == b)
+}
+
 func (t *table) add(s string) int32 {
-	s = strings.Clone(s) // an event may be a slice of a line
 	i := int32(len(t.list))
 	t.list = append(t.list, s)
 	if t.index != nil {

@@ -57,8 +57,8 @@ func (b *base) rejects(in *Input, g *granted) bool {
 	if g.token == 0 || g.token != in.Token || !sameLease(g.lease, in.Lease) {
 		return false
 	}
-	return b.violate([]int64{g.at, in.Index}, "token %d rejected at #%d (greatest %d) though it is the latest grant, of #%d (%s)",
-		in.Token, in.Index, in.Highest, g.at, in.Resource)
+	return b.violate([]int64{g.at, in.Index}, "token %d rejected at #%d (greatest %d) though it is the latest grant, of #%d%s",
+		in.Token, in.Index, in.Highest, g.at, inside(in.Resource))
 }
 
 func (m *falseFencing) AppendKey(b []byte) []byte {

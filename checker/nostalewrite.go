@@ -47,8 +47,8 @@ func (m *staleWrites) Observe(in *Input) bool {
 	if in.Token == f.token || in.F == history.Raised {
 		return false
 	}
-	return m.violate([]int64{f.at, in.Index}, "%s applied at #%d after token %d was accepted at #%d (%s)",
-		tokenText(in.Token), in.Index, f.token, f.at, in.Resource)
+	return m.violate([]int64{f.at, in.Index}, "%s applied at #%d after token %d was accepted at #%d%s",
+		tokenText(in.Token), in.Index, f.token, f.at, inside(in.Resource))
 }
 
 func (m *staleWrites) AppendKey(b []byte) []byte {

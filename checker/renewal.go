@@ -115,14 +115,14 @@ func (m *renewals) grants(in *Input, t *tenancy) bool {
 	switch {
 	case t.token == 0, t.again(in):
 	case known && t.lease == in.Lease:
-		return m.violate([]int64{t.at, in.Index}, "re-entry at #%d changed token %d, granted at #%d, to %d (%s)",
-			in.Index, t.token, t.at, in.Token, in.ScopeName())
+		return m.violate([]int64{t.at, in.Index}, "re-entry at #%d changed token %d, granted at #%d, to %d%s",
+			in.Index, t.token, t.at, in.Token, inside(in.ScopeName()))
 	case t.token == in.Token:
-		return m.violate([]int64{t.at, in.Index}, "a new grant at #%d kept token %d of the grant at #%d (%s)",
-			in.Index, in.Token, t.at, in.ScopeName())
+		return m.violate([]int64{t.at, in.Index}, "a new grant at #%d kept token %d of the grant at #%d%s",
+			in.Index, in.Token, t.at, inside(in.ScopeName()))
 	case t.owner == in.Client && t.inForce(in.Time):
-		return m.violate([]int64{t.at, in.Index}, "re-entry by the holder at #%d changed token %d, granted at #%d and in force, to %d (%s)",
-			in.Index, t.token, t.at, in.Token, in.ScopeName())
+		return m.violate([]int64{t.at, in.Index}, "re-entry by the holder at #%d changed token %d, granted at #%d and in force, to %d%s",
+			in.Index, t.token, t.at, in.Token, inside(in.ScopeName()))
 	}
 	t.begins(in, m.untimed)
 	return false
@@ -137,8 +137,8 @@ func (m *renewals) renews(in *Input, t *tenancy) bool {
 		t.extends(in, m.untimed)
 		return false
 	}
-	return m.violate([]int64{t.at, in.Index}, "renewal at #%d changed token %d, granted at #%d, to %d (%s)",
-		in.Index, t.token, t.at, in.Token, in.ScopeName())
+	return m.violate([]int64{t.at, in.Index}, "renewal at #%d changed token %d, granted at #%d, to %d%s",
+		in.Index, t.token, t.at, in.Token, inside(in.ScopeName()))
 }
 
 func (m *renewals) AppendKey(b []byte) []byte {
@@ -176,8 +176,8 @@ func (m *renewalsUnaided) Observe(in *Input) bool {
 	case in.F == history.Acquire:
 		return m.acquires(in, g)
 	case g.token != 0 && sameLease(g.lease, in.Lease) && g.token != in.Token:
-		return m.violate([]int64{g.at, in.Index}, "renewal at #%d answered token %d for token %d, acquired at #%d (%s)",
-			in.Index, in.Token, g.token, g.at, in.ScopeName())
+		return m.violate([]int64{g.at, in.Index}, "renewal at #%d answered token %d for token %d, acquired at #%d%s",
+			in.Index, in.Token, g.token, g.at, inside(in.ScopeName()))
 	}
 	return false
 }
@@ -187,12 +187,12 @@ func (m *renewalsUnaided) Observe(in *Input) bool {
 func (m *renewalsUnaided) acquires(in *Input, g *granted) bool {
 	if g.lease != 0 && in.Lease != 0 {
 		if g.lease == in.Lease && g.token != in.Token {
-			return m.violate([]int64{g.at, in.Index}, "re-entry at #%d changed token %d, acquired at #%d, to %d (%s)",
-				in.Index, g.token, g.at, in.Token, in.ScopeName())
+			return m.violate([]int64{g.at, in.Index}, "re-entry at #%d changed token %d, acquired at #%d, to %d%s",
+				in.Index, g.token, g.at, in.Token, inside(in.ScopeName()))
 		}
 		if g.lease != in.Lease && g.token == in.Token {
-			return m.violate([]int64{g.at, in.Index}, "a new grant at #%d kept token %d, acquired at #%d (%s)",
-				in.Index, in.Token, g.at, in.ScopeName())
+			return m.violate([]int64{g.at, in.Index}, "a new grant at #%d kept token %d, acquired at #%d%s",
+				in.Index, in.Token, g.at, inside(in.ScopeName()))
 		}
 	}
 	g.set(in)

@@ -153,7 +153,7 @@ func (s *search) judge(sp spec, calls []call, where string) (Outcome, *Violation
 	ok, spent := s.check(sp, calls, never)
 	if spent {
 		return Inconclusive, newViolation(s.property, nil, "undecided after %d steps over %d operations (%s): raise the budget",
-			s.budget(len(calls)), len(calls), where)
+			s.budget(len(calls)), len(calls), inside(where))
 	}
 	if ok {
 		return Satisfied, nil
@@ -171,7 +171,7 @@ func (s *search) place(sp spec, calls []call, where string) *Violation {
 		}
 	}
 	if len(byEnd) == 0 {
-		return newViolation(s.property, nil, "no order explains the operations (%s)", where)
+		return newViolation(s.property, nil, "no order explains the operations%s", inside(where))
 	}
 	slices.SortFunc(byEnd, func(a, b *call) int { return cmp.Compare(a.ended, b.ended) })
 	low, high := 0, len(byEnd)-1 // the answer lies in byEnd[low:high+1]
@@ -184,8 +184,8 @@ func (s *search) place(sp spec, calls []call, where string) *Violation {
 		}
 	}
 	c := byEnd[low]
-	return newViolation(s.property, []int64{c.invoked, c.ended}, "no order of the operations explains %s by %s, #%d to #%d (%s)",
-		c.reply(), s.names.clients.list[c.client], c.invoked, c.ended, where)
+	return newViolation(s.property, []int64{c.invoked, c.ended}, "no order of the operations explains %s by %s, #%d to #%d%s",
+		c.reply(), s.names.clients.list[c.client], c.invoked, c.ended, inside(where))
 }
 
 // reply describes a call and its outcome: "read -> 3".

@@ -81,13 +81,13 @@ func (m *tokenOrderMonitor) Observe(in *Input) bool {
 func (b *base) tooLow(in *Input, g *granted) bool {
 	switch {
 	case g.token == 0:
-		return b.violate([]int64{in.Index}, "token %d granted at #%d, tokens begin at 1 (%s)", in.Token, in.Index, in.ScopeName())
+		return b.violate([]int64{in.Index}, "token %d granted at #%d, tokens begin at 1%s", in.Token, in.Index, inside(in.ScopeName()))
 	case g.token == in.Token:
-		return b.violate([]int64{g.at, in.Index}, "token %d granted at #%d was granted before at #%d (%s)",
-			in.Token, in.Index, g.at, in.ScopeName())
+		return b.violate([]int64{g.at, in.Index}, "token %d granted at #%d was granted before at #%d%s",
+			in.Token, in.Index, g.at, inside(in.ScopeName()))
 	}
-	return b.violate([]int64{g.at, in.Index}, "token %d granted at #%d after token %d at #%d (%s)",
-		in.Token, in.Index, g.token, g.at, in.ScopeName())
+	return b.violate([]int64{g.at, in.Index}, "token %d granted at #%d after token %d at #%d%s",
+		in.Token, in.Index, g.token, g.at, inside(in.ScopeName()))
 }
 
 func (m *tokenOrderMonitor) AppendKey(b []byte) []byte {

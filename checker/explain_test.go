@@ -1,0 +1,258 @@
+package checker
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"staleproof/model/history"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// stories are broken guarantees to be told in words; testdata/explain has the
+// words. Each is told from the first violation of its property.
+var stories = []struct {
+	name, property string
+	header         history.Header
+	events         string
+}{
+	{"textbook", "no-stale-write", timed, `
+		A invoke acquire op=1 t=0
+		L grant op=1 token=41 lease=91cd owner=A expires=10 t=0
+		A ok acquire op=1 token=41 lease=91cd t=0
+		A invoke write op=2 token=41 lease=91cd value=10 prepared=41 t=1
+		A pause text=for_35s t=1
+		L expire op=1 token=41 lease=91cd owner=A t=10
+		B invoke acquire op=3 t=11
+		L grant op=3 token=42 lease=77aa owner=B expires=21 t=11
+		B ok acquire op=3 token=42 lease=77aa t=11
+		B invoke write op=4 token=42 lease=77aa value=20 t=12
+		B send to=store message=7 op=4 t=12
+		store deliver to=store message=7 op=4 t=12
+		store apply op=4 token=42 lease=77aa highest=42 t=12
+		B ok write op=4 token=42 t=13
+		A resume t=36
+		A send to=store message=8 op=2 t=36
+		store deliver to=store message=8 op=2 t=37
+		store apply op=2 token=41 lease=91cd highest=42 t=37
+		A ok write op=2 token=41 t=38
+	`},
+	{"textbook-held", "linearizable", timed, `
+		A invoke acquire op=1 t=0
+		L grant op=1 token=41 lease=91cd owner=A expires=10 t=0
+		A ok acquire op=1 token=41 lease=91cd t=0
+		A invoke write op=2 token=41 lease=91cd value=10 t=1
+		A send to=store message=1 t=1
+		A partition to=L text=for_20s t=2
+		L expire op=1 token=41 lease=91cd owner=A t=10
+		B invoke acquire op=3 t=11
+		L grant op=3 token=42 lease=77aa owner=B expires=21 t=11
+		B ok acquire op=3 token=42 lease=77aa t=11
+		B invoke write op=4 token=42 lease=77aa value=20 t=12
+		B send to=store message=7 t=12
+		B deliver to=store message=7 t=12
+		store apply op=4 token=42 lease=77aa highest=42 t=12
+		B ok write op=4 token=42 t=13
+		A deliver to=store message=1 t=37
+		store apply op=2 token=41 lease=91cd highest=42 t=37
+		A ok write op=2 token=41 t=38
+		B invoke read op=5 token=42 lease=77aa t=39
+		store served op=5 token=42 t=39
+		B ok read op=5 token=42 value=10 t=39
+	`},
+	{"clients-alone", "linearizable", timed, `
+		A invoke acquire op=1
+		A ok acquire op=1 token=41 lease=91cd
+		B invoke acquire op=3
+		B ok acquire op=3 token=42 lease=77aa
+		B invoke write op=4 token=42 lease=77aa value=20
+		B ok write op=4 token=42
+		A invoke write op=2 token=41 lease=91cd value=10
+		A ok write op=2 token=41
+		B invoke read op=5 token=42
+		B ok read op=5 token=42 value=10
+	`},
+	{"store-forgets", "no-stale-write", timed, `
+		L grant op=1 token=1 lease=a owner=A
+		L released op=9 token=1 lease=a owner=A
+		L grant op=3 token=2 lease=b owner=B
+		B invoke raise op=4 token=2 lease=b
+		store raised op=4 token=2 lease=b highest=2
+		B ok raise op=4 token=2
+		store crash text=and_lost_its_unsynced_data
+		store restart
+		A invoke write op=2 token=1 lease=a value=10
+		A deliver to=store message=3 op=2 copy=1
+		store apply op=2 token=1 lease=a highest=1
+	`},
+	{"counter-lost", "token-order", timed, `
+		A invoke acquire op=1
+		L grant op=1 token=7 lease=a owner=A
+		L expire token=7 lease=a owner=A
+		L crash
+		L restart text=from_a_snapshot
+		L clock text=back_by_1h
+		B invoke acquire op=2
+		L grant op=2 token=7 lease=b owner=B
+	`},
+	{"renewal-raises", "renewal-keeps-token", timed, `
+		L grant op=1 token=1 lease=a owner=A
+		L renewed op=2 token=1 lease=a owner=A
+		A invoke renew op=3 token=1 lease=a
+		L renewed op=3 token=2 lease=a owner=A
+	`},
+	{"two-in-force", "exclusive-grant", timed, `
+		L grant op=1 token=1 lease=a owner=A expires=60
+		L renewed op=2 token=1 lease=a owner=A expires=90
+		L clock text=forward_by_1h
+		L grant op=3 token=2 lease=b owner=B expires=99
+	`},
+	{"two-in-force-clients", "exclusive-grant", timed, `
+		A invoke acquire op=1
+		A ok acquire op=1 token=1 lease=a
+		B invoke acquire op=2
+		B ok acquire op=2 token=2 lease=b
+		A invoke renew op=3 token=1 lease=a
+		A ok renew op=3 token=1 lease=a
+	`},
+	{"poisoned", "no-false-fencing", timed, `
+		L grant op=1 token=1 lease=a owner=A
+		L expire token=1 lease=a owner=A
+		Z invoke write op=7 token=999 value=0
+		store apply op=7 token=999 highest=999
+		L grant op=2 token=2 lease=b owner=B
+		B invoke write op=3 token=2 lease=b value=5
+		B deliver to=store message=4 op=3
+		store reject op=3 token=2 lease=b highest=999 rejections=1
+		B fail write op=3 token=2 stale=999
+	`},
+	{"self-fencing", "no-false-fencing", timed, `
+		L grant op=1 token=1 lease=a owner=A
+		A invoke write op=2 token=1 lease=a value=5
+		store apply op=2 token=1 lease=a highest=1
+		A invoke write op=3 token=1 lease=a value=6
+		store reject op=3 token=1 lease=a highest=1
+	`},
+	{"does-not-give-up", "gives-up", timed, `
+		L grant op=1 token=1 lease=a owner=A
+		L expire token=1 lease=a owner=A
+		L grant op=2 token=2 lease=b owner=B
+		A invoke write op=3 token=1 lease=a value=5
+		store reject op=3 token=1 lease=a highest=2
+		A fail write op=3 token=1 lease=a stale=2
+		A invoke write op=4 token=1 lease=a value=5
+	`},
+	{"stale-read-of-a-register", "cas-register", history.Header{}, `
+		0 invoke write op=1 r= value=1
+		0 ok write op=1 r= value=1
+		1 invoke write op=2 r= value=2
+		1 info write op=2 r= error=timed-out
+		2 invoke cas op=3 r= expect=1 value=3
+		2 ok cas op=3 r= expect=1 value=3
+		0 invoke read op=4 r=
+		0 ok read op=4 r= value=1
+	`},
+}
+
+func TestExplain(t *testing.T) {
+	for _, s := range stories {
+		t.Run(s.name, func(t *testing.T) {
+			h := parse(t, s.header, s.events)
+			opt := Options{}
+			if s.property == "cas-register" {
+				opt.Model = s.property
+			}
+			r, err := Check(h, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got string
+			for _, v := range r.Violations {
+				if v.Property == s.property {
+					got = tell(Explain(h, v))
+				}
+			}
+			if got == "" {
+				t.Fatalf("%s is not violated: %+v", s.property, r.Results)
+			}
+			golden(t, filepath.Join("testdata", "explain", s.name+".golden"), got)
+		})
+	}
+}
+
+// Whatever breaks, the chain is in order, says something of every quoted event
+// and ends where the guarantee broke.
+func TestEveryViolationIsExplained(t *testing.T) {
+	for _, tt := range verdicts {
+		if tt.want == "" {
+			continue
+		}
+		h := parse(t, tt.header, tt.events)
+		v := judge(t, tt.property, h).Violation
+		f := Explain(h, *v)
+		if f.Guarantee == "" {
+			t.Errorf("%s, %s: no guarantee", tt.property, tt.reason)
+		}
+		told := make(map[int64]bool)
+		last := int64(0)
+		for _, l := range f.Chain {
+			if l.Index <= last || l.Text == "" {
+				t.Errorf("%s, %s: link %+v after #%d", tt.property, tt.reason, l, last)
+			}
+			last = l.Index
+			told[last] = true
+		}
+		for _, index := range v.Events {
+			if !told[index] {
+				t.Errorf("%s, %s: #%d is quoted and not told: %+v", tt.property, tt.reason, index, f.Chain)
+			}
+		}
+		if want := v.Events[len(v.Events)-1]; last != want {
+			t.Errorf("%s, %s: the chain ends at #%d, want #%d", tt.property, tt.reason, last, want)
+		}
+	}
+}
+
+func TestExplainBadInput(t *testing.T) {
+	v := Violation{Property: "no-such-property", Message: "m", Events: []int64{-5, 3, 1 << 62}}
+	for _, h := range []*history.History{{}, {Events: make([]history.Event, 5)}} {
+		if f := Explain(h, v); len(f.Chain) != 0 || f.Message != "m" {
+			t.Errorf("got %+v, want the bare violation", f)
+		}
+	}
+}
+
+func tell(f Finding) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%s\n\n", f.Message, f.Guarantee)
+	for i, l := range f.Chain {
+		fmt.Fprintf(&b, "%2d. #%-3d %6s  %s\n", i+1, l.Index, time.Duration(l.Time), l.Text)
+	}
+	return b.String()
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v: run the test with -update", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
