@@ -342,3 +342,25 @@ func TestClock(t *testing.T) {
 		}
 	}
 }
+
+func TestPlaceInAGapStaysInIt(t *testing.T) {
+	d := &drawing{view: newView(&Finding{}), cols: []column{{pos: 0, left: 0, mid: 15, right: 30}, {pos: 9, left: 100, mid: 115, right: 130}}}
+	for _, test := range []struct {
+		reason      string
+		part, whole int64
+		want        int
+	}{
+		{"at its beginning", 0, 10, 30},
+		{"half-way", 5, 10, 65},
+		{"at its end", 10, 10, 100},
+		{"numbers whose product does not fit", 1 << 62, 1<<63 - 1, 65},
+		{"time that went back", -3, 10, 65},
+		{"time that wrapped", 3, -1, 65},
+		{"beyond its end", 11, 10, 65},
+	} {
+		got := d.between(1, func(int, int) (int64, int64) { return test.part, test.whole })
+		if got != test.want && got != test.want-1 {
+			t.Errorf("%s: want %d, found %d", test.reason, test.want, got)
+		}
+	}
+}

@@ -71,7 +71,7 @@ func TestWriteIsByteStable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 5 {
+		for range 3 {
 			again, err := render(make())
 			if err != nil {
 				t.Fatal(err)
