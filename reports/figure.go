@@ -123,15 +123,13 @@ type badge struct {
 }
 
 type panel struct {
-	Y, H    int
-	Scope   string
-	Full    string
-	Levels  []label
-	Lines   []int
-	Path    string
-	Memory  string // what the store itself said, where that is less
-	Points  []point
-	Derived bool
+	Y, H   int
+	Scope  string
+	Full   string
+	Levels []label
+	Lines  []int
+	Path   string
+	Points []point
 }
 
 type point struct {

@@ -119,8 +119,6 @@ type acceptance struct {
 	accepted bool
 	stale    bool          // below the greatest accepted before it
 	greatest history.Token // accepted so far, this one included
-	reported history.Token // what the store itself says it was
-	writes   bool          // a mutation, not a raise or a read
 }
 
 // acceptances returns what happened to the tokens presented in a scope, by the
@@ -140,7 +138,7 @@ func (v *view) acceptances(scope string) []acceptance {
 		if e.ScopeName() != scope || e.Token == 0 {
 			continue
 		}
-		a := acceptance{pos: pos, client: v.presenter(e), token: e.Token, reported: e.Highest, writes: mutates(e)}
+		a := acceptance{pos: pos, client: v.presenter(e), token: e.Token}
 		var ok bool
 		if notes {
 			ok, a.accepted = atStore(e)
@@ -158,14 +156,6 @@ func (v *view) acceptances(scope string) []acceptance {
 		out = append(out, a)
 	}
 	return out
-}
-
-func mutates(e *history.Event) bool {
-	switch e.F {
-	case history.Apply, history.Write, history.Delete, history.CAS, history.Batch:
-		return true
-	}
-	return false
 }
 
 func atStore(e *history.Event) (ok, accepted bool) {
