@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,8 +136,8 @@ func TestJepsenLogsOfEtcd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(h, again); diff != "" {
-			t.Errorf("%s, written and read (-want +got)\n%s", path, diff)
+		if h.Header != again.Header || !slices.Equal(h.Events, again.Events) {
+			t.Errorf("%s, written and read (-want +got)\n%s", path, cmp.Diff(h, again))
 		}
 	}
 	// Counted with grep over the same files.

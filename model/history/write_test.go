@@ -272,6 +272,29 @@ func manyEvents(n int) []Event {
 	return events
 }
 
+// Names come back event after event: a reader that allocated them each time
+// would spend its time in the garbage collector.
+func TestReaderAllocatesNamesOnce(t *testing.T) {
+	var file bytes.Buffer
+	events := manyEvents(1000)
+	if err := WriteAll(&file, &History{Events: events}); err != nil {
+		t.Fatal(err)
+	}
+	allocations := testing.AllocsPerRun(1, func() {
+		r, err := NewReader(bytes.NewReader(file.Bytes()), "run.jsonl")
+		var e Event
+		for err == nil {
+			err = r.Next(&e)
+		}
+		if err != io.EOF {
+			t.Fatal(err)
+		}
+	})
+	if allocations > 100 {
+		t.Errorf("%v allocations for %d events", allocations, len(events))
+	}
+}
+
 func BenchmarkWrite(b *testing.B) {
 	events := manyEvents(1000)
 	var size countingWriter
