@@ -98,27 +98,28 @@ func (c *Client) ask(ctx context.Context, f history.F, resource string, l Lease,
 func (c *Client) do(ctx context.Context, to sim.ID, r Request) (Reply, error) {
 	p := sim.FromContext(ctx)
 	r.Op, r.Client = p.Serial(), c.client
-	e := history.Event{Type: history.Invoke, F: r.F, Op: r.Op, Resource: r.Resource, Token: r.Token, Lease: r.Lease}
+	e := c.rec.begin(history.Invoke, r.F, r.Op, r.Resource)
+	e.Token, e.Lease = r.Token, r.Lease
 	if r.F == history.Write {
 		e.Value = history.IntValue(r.Value)
 	}
-	c.tell(p, e)
+	c.tell(p)
 	body, err := p.Call(to, r, c.cfg.Timeout)
 	reply, answered := body.(Reply)
 	if err != nil || !answered {
 		e.Type, e.Error = history.Info, "timeout"
-		c.tell(p, e)
+		c.tell(p)
 		c.unknown++
 		c.process = c.base + "/" + strconv.Itoa(c.unknown)
 		return Reply{}, ErrUnknownOutcome
 	}
-	err = c.outcome(&e, r, reply)
-	c.tell(p, e)
+	err = c.outcome(e, &r, &reply)
+	c.tell(p)
 	return reply, err
 }
 
 // outcome completes e, the end of r, and turns a refusal into an error.
-func (c *Client) outcome(e *history.Event, r Request, reply Reply) error {
+func (c *Client) outcome(e *history.Event, r *Request, reply *Reply) error {
 	e.Type = history.Fail
 	switch reply.Status {
 	case StatusStale:
@@ -146,10 +147,12 @@ func (c *Client) outcome(e *history.Event, r Request, reply Reply) error {
 	return nil
 }
 
-func (c *Client) tell(p *sim.Proc, e history.Event) {
+// tell reports the client's event: it has one operation at a time.
+func (c *Client) tell(p *sim.Proc) {
+	e := &c.rec.e
 	e.Process = c.process
 	if c.process != c.client {
 		e.Client = c.client
 	}
-	c.rec.note(p, e)
+	p.Observe(e)
 }

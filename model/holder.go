@@ -236,12 +236,12 @@ func (h *Holder) tell(ctx context.Context, f history.F) {
 	if p == nil {
 		return
 	}
-	e := history.Event{Type: history.Note, F: f, Resource: h.lease.Resource, Token: h.lease.Token,
-		Lease: h.lease.ID, Owner: p.Name(), Generation: h.lease.Generation}
+	e := h.rec.begin(history.Note, f, 0, h.lease.Resource)
+	e.Token, e.Lease, e.Owner, e.Generation = h.lease.Token, h.lease.ID, p.Name(), h.lease.Generation
 	if f == history.Believe {
 		e.Until = h.lease.Deadline.UnixNano()
 	}
-	h.rec.note(p, e)
+	p.Observe(e)
 }
 
 // Lease returns the lease that the holder has, or had last.

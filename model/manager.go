@@ -176,10 +176,10 @@ func (g *granted) reply() Reply {
 
 // tell reports the last change.
 func (m *LeaseManager) tell(p *sim.Proc, g *granted) {
-	e := history.Event{Type: history.Note, F: g.Did, Op: g.DidOp, Resource: g.Resource, Token: g.Token,
-		Lease: g.DidLease, Owner: g.DidOwner, Generation: g.Generation}
+	e := m.rec.begin(history.Note, g.Did, g.DidOp, g.Resource)
+	e.Token, e.Lease, e.Owner, e.Generation = g.Token, g.DidLease, g.DidOwner, g.Generation
 	if g.Did == history.Grant || g.Did == history.Renewed {
 		e.Expires = int64(g.Expires)
 	}
-	m.rec.note(p, e)
+	p.Observe(e)
 }

@@ -106,13 +106,14 @@ func OK(value int64) Reply { return Reply{Status: StatusOK, Value: value} }
 // Stale is the reply of a fence that has accepted the token highest.
 func Stale(highest Token) Reply { return Reply{Status: StatusStale, Highest: highest} }
 
-// reporter makes observations. Its event is used again and again: an observer
-// that keeps one copies it.
+// reporter makes observations. It has one event, used again and again: an
+// observer that keeps one copies it.
 type reporter struct{ e history.Event }
 
-func (r *reporter) note(p *sim.Proc, e history.Event) {
-	r.e = e
-	p.Observe(&r.e)
+// begin returns the event, empty but for what it is about.
+func (r *reporter) begin(t history.Type, f history.F, op int64, resource string) *history.Event {
+	r.e = history.Event{Type: t, F: f, Op: op, Resource: resource}
+	return &r.e
 }
 
 // leaseNames holds the identities of the first leases of a run, made once.

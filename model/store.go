@@ -31,32 +31,24 @@ type cell struct {
 	Rejections int64
 }
 
-// storeEntry is what the store's log holds for each operation that took effect: the
-// cell after it, and the answer.
-type storeEntry struct {
-	Request Request
-	Did     history.F
-	Cell    cell
-	Reply   Reply
-}
-
 // NewFencedStore returns a store in which every resource holds 0; on its first
 // start it finds what its disk holds.
 func NewFencedStore(cfg Config) *FencedStore {
 	return &FencedStore{cfg: cfg, busy: sim.NewMutex()}
 }
 
-// Start replays the log.
+// Start replays the log: the requests that were accepted and changed something.
 func (s *FencedStore) Start(p *sim.Proc) {
-	var last storeEntry
+	var last Request
 	p.Disk().Log(func(v any) bool {
-		last = v.(storeEntry)
-		*s.cell(last.Cell.Resource) = last.Cell
-		s.keep(last.Request.Op, last.Reply)
+		last = v.(Request)
+		c := s.cell(last.Resource)
+		*c = c.after(last)
+		s.keep(last.Op, OK(c.Value))
 		return true
 	})
 	if p.Disk().Torn() > 0 { // it took effect, and the crash came before the report
-		s.tell(p, last.Did, &last.Cell, last.Request)
+		s.tell(p, effect(last.F), s.cell(last.Resource), last)
 	}
 }
 
@@ -99,28 +91,41 @@ func (s *FencedStore) serve(p *sim.Proc, r Request) Reply {
 		s.tell(p, history.Reject, c, r)
 		return Reply{Status: StatusStale, Highest: c.Highest, Owner: c.Owner}
 	}
-	next := *c
-	if !r.Unfenced && (r.Token > next.Highest || r.Lease != next.Lease) {
-		next.Highest, next.Lease, next.Owner = max(r.Token, next.Highest), r.Lease, r.Client
-	}
-	did := history.Raised
-	switch r.F {
-	case history.Write:
-		next.Value, did = r.Value, history.Apply
-	case history.Delete:
-		next.Value, did = 0, history.Apply
-	case history.Read:
-		did = history.Served
-	}
-	reply := OK(next.Value)
+	next := c.after(r)
 	if next != *c {
-		p.Append(storeEntry{Request: r, Did: did, Cell: next, Reply: reply})
+		p.Append(r)
 		p.Sync()
 		c = s.cell(r.Resource)
 		*c = next
 	}
-	s.tell(p, did, c, r)
-	return reply
+	s.tell(p, effect(r.F), c, r)
+	return OK(next.Value)
+}
+
+// after returns the cell once r is accepted.
+func (c *cell) after(r Request) cell {
+	next := *c
+	if !r.Unfenced && (r.Token > next.Highest || r.Lease != next.Lease) {
+		next.Highest, next.Lease, next.Owner = max(r.Token, next.Highest), r.Lease, r.Client
+	}
+	switch r.F {
+	case history.Write:
+		next.Value = r.Value
+	case history.Delete:
+		next.Value = 0
+	}
+	return next
+}
+
+// effect is the note that an accepted request makes.
+func effect(f history.F) history.F {
+	switch f {
+	case history.Raise:
+		return history.Raised
+	case history.Read:
+		return history.Served
+	}
+	return history.Apply
 }
 
 // refuses is the fence.
@@ -140,13 +145,14 @@ func (s *FencedStore) refuses(c *cell, r Request) bool {
 }
 
 func (s *FencedStore) tell(p *sim.Proc, f history.F, c *cell, r Request) {
-	e := history.Event{Type: history.Note, F: f, Op: r.Op, Resource: r.Resource, Token: r.Token,
-		Lease: r.Lease, Owner: r.Client, Highest: c.Highest, Rejections: c.Rejections}
+	e := s.rec.begin(history.Note, f, r.Op, r.Resource)
+	e.Token, e.Lease, e.Owner = r.Token, r.Lease, r.Client
+	e.Highest, e.Rejections = c.Highest, c.Rejections
 	switch r.F {
 	case history.Write:
 		e.Value = history.IntValue(r.Value)
 	case history.Read, history.Delete:
 		e.Value = history.IntValue(c.Value)
 	}
-	s.rec.note(p, e)
+	p.Observe(e)
 }

@@ -1,10 +1,18 @@
 package scenarios
 
 import (
+	"os"
+	"runtime/debug"
 	"testing"
 
 	"staleproof/model/history"
 )
+
+// TestMain collects garbage as seldom as the command does.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 // flagship is the plan of the benchmarks: textbook at its default size, which is
 // 3 clients and about 100 events, with every fault on at medium weight.
@@ -52,4 +60,28 @@ func BenchmarkPlan(b *testing.B) {
 		PlanAt(&textbook, seed)
 		seed++
 	}
+}
+
+// BenchmarkCalm is the flagship without faults; BenchmarkEmpty has no work at
+// all: what a run costs before its first event.
+func BenchmarkCalm(b *testing.B) { benchmarkParams(b, textbook.Params) }
+func BenchmarkEmpty(b *testing.B) {
+	p := textbook.Params
+	p.Acquisitions = 0
+	benchmarkParams(b, p)
+}
+
+func benchmarkParams(b *testing.B, p Params) {
+	r, err := NewRunner(&textbook, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	events := int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		o := r.Replay(&p, nil)
+		events += o.Result.Events
+	}
+	b.ReportMetric(float64(events)/float64(b.N), "events/schedule")
 }

@@ -26,7 +26,7 @@ var swarmSites = []sim.Site{sim.SiteDelay, sim.SiteHold, sim.SiteDrop, sim.SiteD
 	sim.SitePause, sim.SiteSuspend, sim.SiteStall, sim.SiteCrash, sim.SiteDrift, sim.SiteJump, sim.SiteTie, sim.SiteTask}
 
 // weights scale the rates of the fault menu, in quarters; the first is none.
-var weights = []uint64{0, 1, 4, 4, 12}
+var weights = []uint64{0, 2, 4, 8, 16}
 
 // DrawPlan draws a plan for sc. Around its default topology it varies the number
 // of clients, acquisitions and writes; the swarm is one number.
