@@ -12,6 +12,7 @@ import (
 // flaws says how often, in percent, a generated store does wrong.
 type flaws struct {
 	accept, forget, twice, lie, silent int
+	readsLift                          bool // no flaw: a policy
 }
 
 // storeRun generates the history of a few clients and a fenced store that may
@@ -114,7 +115,10 @@ func (r *storeRun) serve(o *openCall) {
 		note.F, note.Highest = history.Reject, r.fence.token
 	case e.F == history.Read:
 		reply.Value = value
-		note.F, note.Value = history.Served, value
+		if r.flaws.readsLift {
+			r.fence.lift(e.Token, leaseOf(e.Lease))
+		}
+		note.F, note.Value, note.Highest = history.Served, value, r.fence.token
 	case e.F == history.CAS && !sameValue(value, e.Expect):
 		reply.Type, reply.Error = history.Fail, "mismatch"
 	default:
@@ -198,17 +202,17 @@ func witness(h *history.History) *Violation {
 func bySearch(h *history.History) (Outcome, *Violation) {
 	n := newNames(false)
 	s := search{property: "linearizable", names: n, config: Config{Budget: DefaultBudget}}
-	return s.judgeScopes(logOf(h, n).calls, func(mine []call) spec { return fencedSpec(mine, history.Value{}) })
+	return s.judgeScopes(logOf(h, n).calls, func(mine []call) []spec { return fencedSpecs(mine, history.Value{}) })
 }
 
 // byBruteForce tries every order of at most a few operations on one scope.
 func byBruteForce(h *history.History) bool {
 	calls := logOf(h, newNames(false)).calls
 	calls = slices.DeleteFunc(calls, func(c call) bool { return c.outcome == failed })
-	return orderExists(calls, fence{}, map[int32]history.Value{})
+	return orderExists(calls, false, fence{}, map[int32]history.Value{}) || orderExists(calls, true, fence{}, map[int32]history.Value{})
 }
 
-func orderExists(calls []call, f fence, values map[int32]history.Value) bool {
+func orderExists(calls []call, lifts bool, f fence, values map[int32]history.Value) bool {
 	firstEnd, known := int64(never), false
 	for _, c := range calls {
 		firstEnd = min(firstEnd, c.ended)
@@ -221,8 +225,8 @@ func orderExists(calls []call, f fence, values map[int32]history.Value) bool {
 		if c.invoked > firstEnd {
 			continue
 		}
-		g, next, ok := bruteStep(c, f, values)
-		if ok && orderExists(slices.Delete(slices.Clone(calls), i, i+1), g, next) {
+		g, next, ok := bruteStep(c, lifts, f, values)
+		if ok && orderExists(slices.Delete(slices.Clone(calls), i, i+1), lifts, g, next) {
 			return true
 		}
 	}
@@ -230,13 +234,16 @@ func orderExists(calls []call, f fence, values map[int32]history.Value) bool {
 }
 
 // bruteStep is the fenced register, written apart from the one under test.
-func bruteStep(c call, f fence, values map[int32]history.Value) (fence, map[int32]history.Value, bool) {
+func bruteStep(c call, lifts bool, f fence, values map[int32]history.Value) (fence, map[int32]history.Value, bool) {
 	stale := c.token < f.token || c.token == f.token && c.lease != f.lease
 	cur := values[c.resource]
 	switch {
 	case c.outcome == refused:
 		return f, values, stale && (c.highest == 0 || c.highest == f.token)
 	case c.f == history.Read:
+		if lifts && !stale {
+			return fence{c.token, c.lease}, values, c.outcome == unknown || nilFor(cur) == nilFor(c.answer)
+		}
 		return f, values, c.outcome == unknown || !stale && nilFor(cur) == nilFor(c.answer)
 	case stale || c.f == history.CAS && nilFor(cur) != nilFor(c.expect):
 		return f, values, c.outcome == unknown
@@ -261,6 +268,7 @@ func TestLayersAgree(t *testing.T) {
 		seen  bool // clients must sometimes see that it is wrong
 	}{
 		{"a right store", flaws{}, true, false},
+		{"a right store whose reads lift the fence", flaws{readsLift: true}, true, false},
 		{"a wrong fence", flaws{accept: 15}, false, true},
 		{"a forgetful store", flaws{forget: 15}, false, true},
 		{"no deduplication", flaws{twice: 20}, false, false},
@@ -300,7 +308,7 @@ func TestLayersAgree(t *testing.T) {
 func TestSearchAgreesWithBruteForce(t *testing.T) {
 	lawful, broken := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		h := drawStoreRun(t, flaws{accept: 10, forget: 10, twice: 10, lie: 10}, 16)
+		h := drawStoreRun(t, flaws{accept: 10, forget: 10, twice: 10, lie: 10, readsLift: rapid.Bool().Draw(t, "readsLift")}, 16)
 		o, _ := bySearch(h)
 		want := Violated
 		if byBruteForce(h) {

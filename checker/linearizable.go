@@ -45,8 +45,9 @@ func (f *fence) lift(t history.Token, l Lease) {
 	}
 }
 
-// readable reports whether the fence lets a read pass. A read lifts no fence;
-// one without a token asks for no protection.
+// readable reports whether the fence lets a read pass. One without a token asks
+// for no protection. Whether an accepted read lifts the fence is for the store
+// to choose, once for all reads.
 func (f *fence) readable(t history.Token, l Lease) bool { return t == 0 || f.accepts(t, l) }
 
 // linearizability is the witness, and the log for the search when it fails.
@@ -65,6 +66,7 @@ type linearizability struct {
 	failed *Violation // what the witness could not explain; nil while it holds
 	placed bool       // failed quotes the store's notes
 	blind  bool       // there are operations, and will be no notes
+	reads  readPolicy // what the notes say so far
 	log    callLog
 
 	searched bool // result is the final judgement
@@ -102,6 +104,15 @@ const (
 	served
 )
 
+// readPolicy says whether reads lift the fence.
+type readPolicy uint8
+
+const (
+	readsUndecided readPolicy = iota
+	readsLift
+	readsDoNotLift
+)
+
 // witnessed is a fence's state in the order of the notes.
 type witnessed struct {
 	fence
@@ -116,7 +127,7 @@ func newLinearizability(e *env) *linearizability {
 }
 
 func (m *linearizability) Reset() {
-	m.broken, m.failed, m.placed, m.blind, m.searched = nil, nil, false, false, false
+	m.broken, m.failed, m.placed, m.blind, m.reads, m.searched = nil, nil, false, false, readsUndecided, false
 	clear(m.fences)
 	clear(m.values)
 	m.open.reset()
@@ -250,17 +261,37 @@ func (m *linearizability) note(in *Input) {
 		o.point, o.highest = rejected, f.token
 		o.right = !f.accepts(o.token, o.lease)
 	case history.Served:
-		o.point, o.answer = served, *at(&m.values, o.resource)
-		if o.answer.Kind == history.Absent {
-			o.answer = m.config.Init
-		}
+		o.point, o.answer = served, m.current(at(&m.values, o.resource))
 		if o.f != history.Read || !f.readable(o.token, o.lease) {
 			m.refused(in, o, f)
 			return
 		}
+		m.read(in, o, f)
 	}
 	if o.unknown {
 		m.open.remove(in.Op)
+	}
+}
+
+// read lifts the fence if the store's reads do. A note that tells the greatest
+// token after a read with a greater one shows which.
+func (m *linearizability) read(in *Input, o *openOp, f *witnessed) {
+	if o.token > f.token && in.Highest != 0 {
+		shown := readsDoNotLift
+		if in.Highest == o.token {
+			shown = readsLift
+		}
+		if m.reads == readsUndecided {
+			m.reads = shown
+		}
+		if m.reads != shown {
+			m.fail(in, true, "the store let some reads lift the fence and others not, as %s at #%d%s",
+				m.describe(o), in.Index, inside(in.Resource))
+			return
+		}
+	}
+	if m.reads == readsLift && o.token != 0 {
+		m.lift(in, o, f)
 	}
 }
 
@@ -280,7 +311,7 @@ func (m *linearizability) apply(in *Input, o *openOp, f *witnessed) {
 	default:
 		*v = nilFor(o.value)
 		if o.f == history.Delete {
-			*v = history.NilValue
+			*v = history.Value{} // as if it had never been written
 		}
 		m.lift(in, o, f)
 		if o.unknown {
@@ -394,7 +425,7 @@ func (m *linearizability) AppendKey(b []byte) []byte {
 	if m.failed != nil || m.broken != nil {
 		return append(b, ended)
 	}
-	b = appendBool(b, m.blind)
+	b = append(appendBool(b, m.blind), byte(m.reads))
 	fences := m.names.fences()
 	for _, i := range fences.order() {
 		if int(i) < len(m.fences) && m.fences[i].token != 0 {
@@ -465,12 +496,12 @@ func (m *linearizability) search() Result {
 		m.log = logOf(m.config.Source, m.names)
 	}
 	s := search{property: m.property, names: m.names, config: m.config}
-	o, v := s.judgeScopes(m.log.calls, func(mine []call) spec { return fencedSpec(mine, m.config.Init) })
+	o, v := s.judgeScopes(m.log.calls, func(mine []call) []spec { return fencedSpecs(mine, m.config.Init) })
 	switch {
 	case o == Satisfied:
 		v = nil
 	case o == Violated && m.placed:
-		v = m.failed
+		v = m.failed // the store's own notes say it better
 	}
 	if o == Violated {
 		m.broken = v

@@ -586,7 +586,7 @@ var verdicts = []struct {
 		store served op=3
 		C ok read op=3 value=nil
 	`, ""},
-	{"linearizable", "a read lifts no fence", timed, `
+	{"linearizable", "a read need not lift the fence", timed, `
 		B invoke read op=1 token=2
 		store served op=1 token=2
 		B ok read op=1 token=2
@@ -594,6 +594,34 @@ var verdicts = []struct {
 		store apply op=2 token=1
 		A ok write op=2 token=1
 	`, ""},
+	{"linearizable", "a read may lift the fence", timed, `
+		B invoke read op=1 token=2
+		store served op=1 token=2 highest=2
+		B ok read op=1 token=2
+		A invoke write op=2 token=1 value=10
+		store reject op=2 token=1 highest=2
+		A fail write op=2 token=1 stale=2
+	`, ""},
+	{"linearizable", "clients: a read may lift the fence", timed, `
+		B invoke read op=1 token=2
+		B ok read op=1 token=2
+		A invoke write op=2 token=1 value=10
+		A fail write op=2 token=1 stale=2
+	`, ""},
+	{"linearizable", "but not one time and another time not", timed, `
+		B invoke read op=1 token=2
+		store served op=1 token=2 highest=2
+		B ok read op=1 token=2
+		A invoke write op=2 token=1 value=10
+		store reject op=2 token=1 highest=2
+		A fail write op=2 token=1 stale=2
+		B invoke read op=3 token=4
+		store served op=3 token=4 highest=2
+		B ok read op=3 token=4
+		A invoke write op=4 token=3 value=10
+		store apply op=4 token=3
+		A ok write op=4 token=3
+	`, "the store let some reads lift the fence and others not, as read with token 4 at #8 (orders/7)"},
 	{"linearizable", "cas and delete are mutations like any", timed, `
 		A invoke write op=1 token=1 value=10
 		store apply op=1 token=1

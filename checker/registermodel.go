@@ -24,7 +24,7 @@ func judgeRegister(name string, h *history.History, opt Options, r *Report) erro
 	n := newNames(false)
 	calls := registerCalls(h, n)
 	s := search{property: name, names: n, config: Config{Init: opt.Init, Budget: opt.Budget}}
-	o, v := s.judgeScopes(calls, func(mine []call) spec { return registerSpec(opt.Init) })
+	o, v := s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(opt.Init)} })
 	r.Results = []Result{{Property: name, Outcome: o, Violation: v, Steps: s.steps}}
 	if o == Violated {
 		r.Violations = []Violation{*v}
@@ -80,7 +80,7 @@ func registerSpec(init history.Value) spec {
 			if !ok {
 				return false, state
 			}
-			possible, next := registerStep(v, c, o)
+			possible, next := registerStep(v, c, o, init)
 			return possible && (o != unknown || next != v), next
 		},
 		equal: func(a, b any) bool { return a == b },
@@ -91,7 +91,7 @@ func registerSpec(init history.Value) spec {
 	}
 }
 
-func registerStep(v history.Value, c *call, o outcome) (bool, history.Value) {
+func registerStep(v history.Value, c *call, o outcome, init history.Value) (bool, history.Value) {
 	equal := sameValue(c.expect, v)
 	switch {
 	case c.f == history.Read:
@@ -99,7 +99,7 @@ func registerStep(v history.Value, c *call, o outcome) (bool, history.Value) {
 	case c.f == history.Write:
 		return true, nilFor(c.value)
 	case c.f == history.Delete:
-		return true, history.NilValue
+		return true, init
 	case o == refused:
 		return !equal, v
 	}

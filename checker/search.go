@@ -109,7 +109,7 @@ func (s *search) budget(n int) int64 {
 
 // judgeScopes searches scope by scope, each with its own budget. A scope that
 // was not decided matters only when no other one is violated.
-func (s *search) judgeScopes(calls []call, specify func([]call) spec) (Outcome, *Violation) {
+func (s *search) judgeScopes(calls []call, specify func([]call) []spec) (Outcome, *Violation) {
 	var undecided *Violation
 	fences := s.names.fences()
 	byFence := make([][]call, len(fences.list))
@@ -145,33 +145,45 @@ type spec struct {
 	step  func(state any, c *call, o outcome) (bool, any)
 	equal func(a, b any) bool
 	hash  func(any) uint64
+	// readsCount: a read that nobody saw the answer of may matter all the same.
+	readsCount bool
 }
 
-// judge searches for a linearization of the calls and, when there is none,
-// for the first reply that no order explains.
-func (s *search) judge(sp spec, calls []call, where string) (Outcome, *Violation) {
-	ok, spent := s.check(sp, calls, never)
-	if spent {
-		return Inconclusive, newViolation(s.property, nil, "undecided after %d steps over %d operations (%s): raise the budget",
+// judge searches for a linearization of the calls under any of the
+// specifications and, when there is none, for the first reply that no order
+// explains under any.
+func (s *search) judge(specs []spec, calls []call, where string) (Outcome, *Violation) {
+	undecided := false
+	for _, sp := range specs {
+		ok, spent := s.check(sp, calls, never)
+		if ok {
+			return Satisfied, nil
+		}
+		undecided = undecided || spent
+	}
+	if undecided {
+		return Inconclusive, newViolation(s.property, nil, "undecided after %d steps over %d operations%s: raise the budget",
 			s.budget(len(calls)), len(calls), inside(where))
 	}
-	if ok {
-		return Satisfied, nil
+	var latest *Violation
+	for _, sp := range specs {
+		v := s.place(sp, calls, where)
+		if latest == nil || v.Events[1] > latest.Events[1] {
+			latest = v
+		}
 	}
-	return Violated, s.place(sp, calls, where)
+	return Violated, latest
 }
 
 // place finds the shortest prefix of the history that has no linearization: all
-// longer ones have none either. Its last reply is the place to look at.
+// longer ones have none either. Its last reply is the place to look at. There is
+// one: without any reply, no operation need ever have taken effect.
 func (s *search) place(sp spec, calls []call, where string) *Violation {
 	byEnd := make([]*call, 0, len(calls))
 	for i := range calls {
 		if c := &calls[i]; c.ended != never && c.outcome != failed {
 			byEnd = append(byEnd, c)
 		}
-	}
-	if len(byEnd) == 0 {
-		return newViolation(s.property, nil, "no order explains the operations%s", inside(where))
 	}
 	slices.SortFunc(byEnd, func(a, b *call) int { return cmp.Compare(a.ended, b.ended) })
 	low, high := 0, len(byEnd)-1 // the answer lies in byEnd[low:high+1]
@@ -245,7 +257,7 @@ func (s *search) check(sp spec, calls []call, until int64) (ok, spent bool) {
 		},
 	}
 	// One partition, so one goroutine: the count of steps is exact.
-	ok = porcupine.CheckEvents(model, porcupineEvents(calls, until))
+	ok = porcupine.CheckEvents(model, porcupineEvents(calls, until, sp.readsCount))
 	s.steps += min(used, budget)
 	return ok, !ok && used > budget
 }
@@ -277,11 +289,12 @@ func (e edge) event(calls []call, until int64) porcupine.Event {
 // porcupineEvents orders invocations and ends by their indexes. After the last
 // end the history is over, and calls without an end by then end, unknown. What
 // never had an effect is left out.
-func porcupineEvents(calls []call, until int64) []porcupine.Event {
+func porcupineEvents(calls []call, until int64, readsCount bool) []porcupine.Event {
 	edges := make([]edge, 0, 2*len(calls)+2)
 	for i := range calls {
 		c := &calls[i]
-		if c.invoked > until || c.outcome == failed || c.f == history.Read && (c.outcome == unknown || c.ended > until) {
+		idle := c.f == history.Read && !readsCount && (c.outcome == unknown || c.ended > until)
+		if c.invoked > until || c.outcome == failed || idle {
 			continue
 		}
 		edges = append(edges, edge{c.invoked, i, false}, edge{endBy(c, until), i, true})
@@ -311,8 +324,17 @@ type fencedState struct {
 	values []history.Value // by the resource's place in the scope; never absent
 }
 
-// fencedSpec is the sequential specification of one scope of the fenced store.
-func fencedSpec(calls []call, init history.Value) spec {
+// fencedSpecs are the sequential specifications of one scope of the fenced
+// store: its reads lift no fence, or all of them do.
+func fencedSpecs(calls []call, init history.Value) []spec {
+	specs := []spec{fencedSpec(calls, init, false)}
+	if slices.ContainsFunc(calls, func(c call) bool { return c.f == history.Read && c.token != 0 }) {
+		specs = append(specs, fencedSpec(calls, init, true))
+	}
+	return specs
+}
+
+func fencedSpec(calls []call, init history.Value, readsLift bool) spec {
 	var resources []int32
 	for i := range calls {
 		if !slices.Contains(resources, calls[i].resource) {
@@ -325,14 +347,18 @@ func fencedSpec(calls []call, init history.Value) spec {
 		start.values[i] = nilFor(init)
 	}
 	return spec{
-		init: start,
+		init:       start,
+		readsCount: readsLift,
 		step: func(state any, c *call, o outcome) (bool, any) {
 			st, ok := state.(*fencedState)
 			i, known := slices.BinarySearch(resources, c.resource)
 			if !ok || !known {
 				return false, state
 			}
-			return st.step(c, o, i)
+			if c.f == history.Read {
+				return st.read(c, o, i, readsLift)
+			}
+			return st.step(c, o, i, start.values[i])
 		},
 		equal: func(a, b any) bool {
 			x, _ := a.(*fencedState)
@@ -346,40 +372,41 @@ func fencedSpec(calls []call, init history.Value) spec {
 	}
 }
 
-// step is the fenced register on the resource in place i.
-func (st *fencedState) step(c *call, o outcome, i int) (bool, any) {
-	if c.f == history.Read {
-		readable := st.readable(c.token, c.lease)
-		if o == refused {
-			return !readable && st.greatest(c), st
-		}
-		return o == done && readable && sameValue(c.answer, st.values[i]), st
+// read is a read of the resource in place i.
+func (st *fencedState) read(c *call, o outcome, i int, lifts bool) (bool, *fencedState) {
+	readable := st.readable(c.token, c.lease)
+	if o == refused {
+		return !readable && st.greatest(c), st
 	}
+	if !readable || o == done && !sameValue(c.answer, st.values[i]) {
+		return false, st
+	}
+	if !lifts || c.token == 0 {
+		return o == done, st
+	}
+	next := &fencedState{st.fence, st.values}
+	next.lift(c.token, c.lease)
+	return o == done || !next.equal(st), next
+}
+
+// step is a mutation of the resource in place i, or a raise.
+func (st *fencedState) step(c *call, o outcome, i int, init history.Value) (bool, *fencedState) {
 	accepted := st.accepts(c.token, c.lease)
 	if o == refused {
 		return !accepted && st.greatest(c), st
 	}
-	takes := accepted && (c.f != history.CAS || sameValue(c.expect, st.values[i]))
-	if !takes {
+	if !accepted || c.f == history.CAS && !sameValue(c.expect, st.values[i]) {
 		return false, st
 	}
-	next := st.after(c, i)
-	return o == done || !next.equal(st), next
-}
-
-// after is the state after an accepted call on the resource in place i.
-func (st *fencedState) after(c *call, i int) *fencedState {
 	next := &fencedState{st.fence, st.values}
 	next.lift(c.token, c.lease)
-	if c.f == history.Raise {
-		return next
+	if c.f != history.Raise {
+		next.values = slices.Clone(st.values)
+		if next.values[i] = nilFor(c.value); c.f == history.Delete {
+			next.values[i] = init
+		}
 	}
-	next.values = slices.Clone(st.values)
-	next.values[i] = nilFor(c.value)
-	if c.f == history.Delete {
-		next.values[i] = history.NilValue
-	}
-	return next
+	return o == done || !next.equal(st), next
 }
 
 func (st *fencedState) equal(o *fencedState) bool {
