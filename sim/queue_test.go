@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestQueue: against a sorted list, whatever is pushed and removed from whatever
+// index, the entries come in the order of time, then of scheduling.
+func TestQueue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var q queue
+		var model []entry
+		seq := uint64(0)
+		take := func(i int) {
+			e := q.remove(i)
+			at := slices.Index(model, e)
+			if at < 0 {
+				t.Fatalf("removed %+v, which was not there", e)
+			}
+			model = slices.Delete(model, at, at+1)
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"push": func(t *rapid.T) {
+				seq++
+				e := entry{at: rapid.Int64Range(0, 20).Draw(t, "at"), seq: seq, kind: entryKind(rapid.IntRange(0, 6).Draw(t, "kind")), proc: 3, ref: int32(seq)}
+				q.push(e)
+				model = append(model, e)
+			},
+			"pop": func(t *rapid.T) {
+				if len(q) == 0 {
+					t.Skip("empty")
+				}
+				first := slices.MinFunc(model, order)
+				if q[0] != first {
+					t.Fatalf("first is %+v, want %+v", q[0], first)
+				}
+				take(0)
+			},
+			"remove any": func(t *rapid.T) {
+				if len(q) == 0 {
+					t.Skip("empty")
+				}
+				i := rapid.IntRange(0, len(q)-1).Draw(t, "index")
+				want := q[i]
+				take(i)
+				if slices.Contains(q, want) {
+					t.Fatalf("%+v is still there", want)
+				}
+			},
+			"": func(t *rapid.T) {
+				for i := 1; i < len(q); i++ {
+					if q[i].before(&q[(i-1)/2]) {
+						t.Fatalf("entry %d is before its parent", i)
+					}
+				}
+				if len(q) != len(model) {
+					t.Fatalf("%d entries, want %d", len(q), len(model))
+				}
+			},
+		})
+		slices.SortFunc(model, order)
+		for i, want := range model {
+			if got := q.remove(0); got != want {
+				t.Fatalf("entry %d is %+v, want %+v", i, got, want)
+			}
+		}
+	})
+}
+
+func order(a, b entry) int {
+	if a.at != b.at {
+		return int(a.at - b.at)
+	}
+	return int(a.seq) - int(b.seq)
+}
