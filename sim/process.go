@@ -27,6 +27,7 @@ type process struct {
 	newRunner  func() Runner
 	newHandler func() Handler
 	handler    Handler
+	spared     SiteSet // faults that never strike it
 
 	up          bool
 	frozen      bool

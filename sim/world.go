@@ -283,6 +283,13 @@ func (w *World) Lookup(name string) ID {
 	panic(Misuse(fmt.Sprintf("no process is called %q: spawn it before the others start", name)))
 }
 
+// Spare makes the sites never strike a process: a store that keeps nothing on a
+// disk, say, is spared crashes. Call it right after spawning the process.
+func (w *World) Spare(id ID, sites ...Site) {
+	n := w.processes[id]
+	n.spared = n.spared.With(sites...)
+}
+
 // Names returns the names of the processes, in the order of spawning.
 func (w *World) Names() []string {
 	names := make([]string, w.count)
@@ -491,6 +498,9 @@ func (w *World) choose(n *process, site Site, count uint32, options int, label s
 	}
 	c := Choice{Key: Key{Proc: -1, Site: site, Count: count}, Options: options}
 	if n != nil {
+		if n.spared.Has(site) {
+			return 0
+		}
 		c.Proc = int32(n.id)
 	}
 	var k int
