@@ -131,9 +131,9 @@ func (c *Client) outcome(e *history.Event, r *Request, reply *Reply) error {
 	case StatusNotHolder:
 		e.Error = "not the holder"
 		return ErrNotHolder
-	case StatusFailed:
-		e.Error = "refused"
-		return errRefused
+	case StatusUnsupported:
+		e.Error = "not supported"
+		return ErrUnsupported
 	}
 	e.Type = history.OK
 	switch r.F {

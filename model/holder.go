@@ -9,8 +9,6 @@ import (
 	"staleproof/sim"
 )
 
-var errRefused = errors.New("model: the server refused the request")
-
 // HolderConfig is the workload of a [Holder].
 type HolderConfig struct {
 	Config
@@ -83,7 +81,7 @@ func (h *Holder) Acquire(ctx context.Context) error {
 	if h.cfg.Renew {
 		sim.Go(ctx, "renew", h.keepAlive)
 	}
-	if err := h.store.Raise(ctx, l.Resource, l); err != nil {
+	if err := h.store.Raise(ctx, l.Resource, l); !errors.Is(err, ErrUnsupported) {
 		return h.failed(ctx, err)
 	}
 	return nil

@@ -91,7 +91,7 @@ func (m *LeaseManager) serve(p *sim.Proc, r Request) Reply {
 	case history.Release:
 		return m.release(p, g, r)
 	}
-	return Reply{Status: StatusFailed}
+	return Reply{Status: StatusUnsupported}
 }
 
 func (m *LeaseManager) lease(resource string) *granted {

@@ -61,7 +61,7 @@ const (
 	StatusStale
 	StatusHeld
 	StatusNotHolder
-	StatusFailed // refused for another reason; nothing was changed
+	StatusUnsupported // the server does not do this; nothing was changed
 )
 
 // Reply answers a [Request].
@@ -92,8 +92,8 @@ func (r Reply) String() string {
 		return "held by another"
 	case r.Status == StatusNotHolder:
 		return "not the holder"
-	case r.Status == StatusFailed:
-		return "refused"
+	case r.Status == StatusUnsupported:
+		return "not supported"
 	case r.Token > 0:
 		return "token " + r.Token.String()
 	}

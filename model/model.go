@@ -52,7 +52,8 @@ type Coordinator interface {
 // made; the store looks at its token and its identity. Errors of all:
 // *[StaleTokenError], [ErrUnknownOutcome].
 type Store interface {
-	// Raise lifts the fence to the lease's token without writing.
+	// Raise lifts the fence to the lease's token without writing, or is
+	// [ErrUnsupported].
 	Raise(ctx context.Context, resource string, l Lease) error
 	Read(ctx context.Context, resource string, l Lease) (int64, error)
 	Write(ctx context.Context, resource string, l Lease, value int64) error
@@ -63,6 +64,8 @@ type Store interface {
 var (
 	// ErrNotHolder means that the lease presented is not the one in force.
 	ErrNotHolder = errors.New("model: not the holder of the lease")
+	// ErrUnsupported means that the server does not do this; nothing was changed.
+	ErrUnsupported = errors.New("model: not supported")
 	// ErrUnknownOutcome means that no reply came: the operation may have taken
 	// effect, or may still do so at any later time.
 	ErrUnknownOutcome = errors.New("model: unknown outcome: no reply in time")

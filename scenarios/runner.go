@@ -16,6 +16,8 @@ type Options struct {
 	Defects model.Defects
 	// NewStore replaces the store: a user's own code under test.
 	NewStore func() sim.Handler
+	// StoreCrashes lets that store crash and start again on its disk.
+	StoreCrashes bool
 	// Properties replace those of the scenario, if not nil.
 	Properties []string
 }
@@ -137,7 +139,7 @@ func (r *Runner) prepare(p *Params, chooser sim.Chooser, full bool) {
 	}
 	r.world.Reset(r.sc.config(p), chooser, &r.rec)
 	s := p.setup(r.opt.Defects)
-	s.NewStore = r.opt.NewStore
+	s.NewStore, s.StoreCrashes = r.opt.NewStore, r.opt.StoreCrashes
 	r.sc.Build(r.world, s)
 }
 

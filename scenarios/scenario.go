@@ -54,8 +54,10 @@ type Exposure struct {
 type Setup struct {
 	Params Params
 	Config model.Config
-	// NewStore makes the store; nil means the model's own.
-	NewStore func() sim.Handler
+	// NewStore makes the store; nil means the model's own. It crashes only if
+	// StoreCrashes is set; the model's own always may.
+	NewStore     func() sim.Handler
+	StoreCrashes bool
 }
 
 // Params are the numbers of a scenario.

@@ -81,11 +81,14 @@ func buildTextbook(w *sim.World, s Setup) {
 
 func spawnServers(w *sim.World, s Setup) {
 	w.Serve("manager", func() sim.Handler { return model.NewLeaseManager(s.Config) })
-	newStore := s.NewStore
-	if newStore == nil {
-		newStore = func() sim.Handler { return model.NewFencedStore(s.Config) }
+	if s.NewStore == nil {
+		w.Serve("store", func() sim.Handler { return model.NewFencedStore(s.Config) })
+		return
 	}
-	w.Serve("store", newStore)
+	id := w.Serve("store", s.NewStore)
+	if !s.StoreCrashes {
+		w.Spare(id, sim.SiteCrash)
+	}
 }
 
 // resource is the name of what the leases protect.

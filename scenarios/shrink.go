@@ -1,0 +1,92 @@
+package scenarios
+
+import (
+	"slices"
+
+	"staleproof/sim"
+)
+
+// Small is a failing run made small.
+type Small struct {
+	Params   Params
+	Schedule sim.Schedule
+	Digest   uint64
+	Broken   []string
+	Messages []string // of the violations, in the order of Broken
+	Runs     int      // that it took
+}
+
+// Shrink makes a failing run smaller as long as it breaks property: it sets the
+// parameters back to the scenario's own, drops blocks of decisions, then single
+// ones, then lowers their options. Unless maxRuns was reached, what remains fails
+// no more when any one decision is left out.
+func (r *Runner) Shrink(p *Params, schedule sim.Schedule, property string, maxRuns int) *Small {
+	s := &shrinker{r: r, property: property, maxRuns: maxRuns, best: Small{Params: *p, Schedule: schedule}}
+	s.try(*p, schedule)
+	if s.best.Params != r.sc.Params {
+		s.try(r.sc.Params, s.best.Schedule)
+	}
+	for changed := true; changed && s.runsLeft(); {
+		changed = s.drop() || s.lower()
+	}
+	return &s.best
+}
+
+type shrinker struct {
+	r        *Runner
+	property string
+	maxRuns  int
+	best     Small
+}
+
+func (s *shrinker) runsLeft() bool { return s.best.Runs < s.maxRuns }
+
+// try keeps the run of a schedule if it still breaks the property. What is kept
+// are the decisions that were really taken.
+func (s *shrinker) try(p Params, schedule sim.Schedule) bool {
+	if !s.runsLeft() {
+		return false
+	}
+	s.best.Runs++
+	o := s.r.Replay(&p, schedule)
+	if !slices.Contains(o.Broken(), s.property) {
+		return false
+	}
+	s.best = Small{Params: p, Schedule: slices.Clone(o.Result.Decisions), Digest: o.Result.Digest,
+		Broken: o.Broken(), Runs: s.best.Runs}
+	for _, v := range o.Violations {
+		s.best.Messages = append(s.best.Messages, v.Message)
+	}
+	return true
+}
+
+// drop leaves decisions out: halves, quarters, ..., single ones.
+func (s *shrinker) drop() bool {
+	changed := false
+	for size := len(s.best.Schedule); size > 0; size /= 2 {
+		for at := len(s.best.Schedule) - size; at >= 0; at -= size {
+			if at+size > len(s.best.Schedule) {
+				continue
+			}
+			rest := slices.Delete(slices.Clone(s.best.Schedule), at, at+size)
+			changed = s.try(s.best.Params, rest) || changed
+		}
+	}
+	return changed
+}
+
+// lower tries smaller options of each decision.
+func (s *shrinker) lower() bool {
+	changed := false
+	for i := 0; i < len(s.best.Schedule); i++ {
+		for option := 1; i < len(s.best.Schedule) && option < s.best.Schedule[i].Option; option++ {
+			less := slices.Clone(s.best.Schedule)
+			less[i].Option = option
+			if s.try(s.best.Params, less) {
+				changed = true
+				break
+			}
+		}
+	}
+	return changed
+}
