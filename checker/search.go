@@ -204,6 +204,8 @@ func (s *search) place(sp spec, calls []call, where string) *Violation {
 func (c *call) reply() string {
 	text := describeCall(c.f, c.value, c.expect, c.token)
 	switch {
+	case c.outcome == refused && c.f == history.CAS && c.token == 0:
+		return text + " -> another value"
 	case c.outcome == refused && c.highest != 0:
 		return text + " -> stale (greatest " + c.highest.String() + ")"
 	case c.outcome == refused:

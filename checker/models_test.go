@@ -1,0 +1,252 @@
+package checker
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"staleproof/model/history"
+)
+
+func TestRegisters(t *testing.T) {
+	tests := []struct {
+		reason string
+		model  string
+		init   history.Value
+		events string
+		want   string // the violation; empty is satisfied
+	}{
+		{"a read of the last value", "register", history.Value{}, `
+			0 invoke write op=1 value=1
+			0 ok write op=1 value=1
+			1 invoke read op=2
+			1 ok read op=2 value=1
+		`, ""},
+		{"a read of an overwritten value", "register", history.Value{}, `
+			0 invoke write op=1 value=1
+			0 ok write op=1 value=1
+			0 invoke write op=2 value=2
+			0 ok write op=2 value=2
+			1 invoke read op=3
+			1 ok read op=3 value=1
+		`, "no order of the operations explains read -> 1 by 1, #5 to #6 (orders/7)"},
+		{"resources are judged apart", "register", history.Value{}, `
+			0 invoke write op=1 value=1
+			0 ok write op=1 value=1
+			1 invoke read op=2 r=orders/8
+			1 ok read op=2 value=nil r=orders/8
+		`, ""},
+		{"an unknown write is seen and unseen: it happened in between", "register", history.Value{}, `
+			0 invoke write op=1 value=1
+			0 info write op=1 value=1
+			1 invoke read op=2
+			1 ok read op=2 value=nil
+			1 invoke read op=3
+			1 ok read op=3 value=1
+		`, ""},
+		{"an unknown write is seen and then unseen", "register", history.Value{}, `
+			0 invoke write op=1 value=1
+			0 info write op=1 value=1
+			1 invoke read op=2
+			1 ok read op=2 value=1
+			1 invoke read op=3
+			1 ok read op=3 value=nil
+		`, "no order of the operations explains read -> nil by 1, #5 to #6 (orders/7)"},
+		{"a write that never ended may have happened", "register", history.Value{}, `
+			0 invoke write op=1 value=1
+			1 invoke read op=2
+			1 ok read op=2 value=1
+		`, ""},
+		{"a failed write did not happen", "register", history.Value{}, `
+			0 invoke write op=1 value=1
+			0 fail write op=1 value=1
+			1 invoke read op=2
+			1 ok read op=2 value=1
+		`, "no order of the operations explains read -> 1 by 1, #3 to #4 (orders/7)"},
+		{"the initial value is read before any write", "register", history.IntValue(7), `
+			1 invoke read op=2
+			1 ok read op=2 value=7
+		`, ""},
+		{"a delete restores the initial value", "register", history.IntValue(7), `
+			0 invoke write op=1 value=1
+			0 ok write op=1 value=1
+			0 invoke delete op=2
+			0 ok delete op=2
+			1 invoke read op=3
+			1 ok read op=3 value=7
+		`, ""},
+		{"nil that nothing can be was not recorded", "register", history.IntValue(7), `
+			1 invoke read op=2
+			1 ok read op=2 value=nil
+		`, ""},
+		{"nil that was written is a value", "register", history.IntValue(7), `
+			1 invoke read op=2
+			1 ok read op=2 value=nil
+			0 invoke write op=1 value=nil
+			0 ok write op=1 value=nil
+		`, "no order of the operations explains read -> nil by 1, #1 to #2 (orders/7)"},
+		{"a cas that succeeds on another value", "cas-register", history.Value{}, `
+			0 invoke cas op=1 expect=3 value=4
+			0 ok cas op=1 expect=3 value=4
+		`, "no order of the operations explains cas 3 to 4 -> ok by 0, #1 to #2 (orders/7)"},
+		{"a cas that fails on the value it expects", "cas-register", history.IntValue(3), `
+			0 invoke cas op=1 expect=3 value=4
+			0 fail cas op=1 expect=3 value=4
+		`, "no order of the operations explains cas 3 to 4 -> another value by 0, #1 to #2 (orders/7)"},
+		{"a cas that gives another reason may fail on any", "cas-register", history.IntValue(3), `
+			0 invoke cas op=1 expect=3 value=4
+			0 fail cas op=1 expect=3 value=4 error=unavailable
+		`, ""},
+		{"so may one where failures give no reason", "cas-register", history.IntValue(3), `
+			0 invoke cas op=1 expect=3 value=4
+			0 fail cas op=1 expect=3 value=4
+			0 invoke read op=2
+			0 fail read op=2
+		`, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			r, err := Check(parse(t, history.Header{}, tt.events), Options{Model: tt.model, Init: tt.init})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if v := r.Results[0].Violation; v != nil {
+				got = strings.TrimPrefix(v.Message, "broke "+tt.model+": ")
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("violation (-want +got):\n%s", diff)
+			}
+			if (r.Outcome == Violated) != (tt.want != "") {
+				t.Errorf("got %s", r.Outcome)
+			}
+		})
+	}
+}
+
+// TestKnossosVerdicts judges histories that were recorded for Knossos, from the
+// folder that STALEPROOF_HISTORIES names.
+func TestKnossosVerdicts(t *testing.T) {
+	dir := os.Getenv("STALEPROOF_HISTORIES")
+	if dir == "" {
+		t.Skip("STALEPROOF_HISTORIES names no folder of recorded histories")
+	}
+	if !slices.Contains(history.Formats(), "edn") {
+		t.Skip("EDN is not read yet")
+	}
+	violated := []string{"bad-analysis", "cas-failure", "rethink-fail-minimal"}
+	files, _ := filepath.Glob(filepath.Join(dir, "cas-register", "*.edn"))
+	if len(files) == 0 {
+		t.Fatalf("%s has no cas-register/*.edn", dir)
+	}
+	for _, file := range files {
+		h, err := history.Open(file, "")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		r, err := Check(h, Options{Model: "cas-register", Init: history.IntValue(0)})
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		want := Satisfied
+		if slices.Contains(violated, strings.TrimSuffix(filepath.Base(file), ".edn")) {
+			want = Violated
+		}
+		if r.Outcome != want {
+			t.Errorf("%s: got %s, want %s: %+v", file, r.Outcome, want, r.Results[0])
+		}
+	}
+}
+
+func TestGuess(t *testing.T) {
+	tests := []struct{ name, events, model, err string }{
+		{"tokens", "A invoke write op=1 token=1 value=3", "fenced", ""},
+		{"notes", "store apply op=1", "fenced", ""},
+		{"cas", "A invoke cas op=1 expect=1 value=3", "cas-register", ""},
+		{"reads and writes", "A invoke write op=1 value=3", "register", ""},
+		{"nothing", "", "", "cannot guess the model: the history has no events"},
+		{"locks alone", "A invoke acquire op=1", "", "cannot guess the model: expected tokens, or reads and writes, found neither; name a model"},
+	}
+	for _, tt := range tests {
+		r, err := Check(parse(t, history.Header{}, tt.events), Options{})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.err || r.Model != tt.model || r.Guessed != (tt.err == "") {
+			t.Errorf("%s: got %q, %q, guessed %v", tt.name, r.Model, got, r.Guessed)
+		}
+	}
+}
+
+func TestUnknownModel(t *testing.T) {
+	_, err := Check(&history.History{}, Options{Model: "cas-registre"})
+	if err == nil || !strings.HasPrefix(err.Error(), `unknown model "cas-registre": did you mean cas-register?`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A spent budget is inconclusive, whatever lies behind it, and says so.
+func TestBudget(t *testing.T) {
+	dir, verdicts := etcdVerdicts(t)
+	for _, n := range []int{0, 2} { // one that is linearizable, one that is not
+		for _, budget := range []int64{1, 20, 100} {
+			r, err := Check(openEtcd(t, dir, n), Options{Budget: budget})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := r.Results[0].Violation
+			if r.Outcome != Inconclusive || v == nil || !strings.Contains(v.Message, "raise the budget") || len(r.Violations) != 0 {
+				t.Errorf("log %d (linearizable: %v) with %d steps: got %s, %+v", n, verdicts[n], budget, r.Outcome, v)
+			}
+			if r.Results[0].Steps != budget {
+				t.Errorf("log %d with %d steps: took %d", n, budget, r.Results[0].Steps)
+			}
+		}
+	}
+}
+
+// The whole of a checked history is judged the same every time.
+func TestCheckRepeats(t *testing.T) {
+	dir, _ := etcdVerdicts(t)
+	h := openEtcd(t, dir, 1)
+	first, err := Check(h, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		again, err := Check(h, Options{})
+		if diff := cmp.Diff(first, again); err != nil || diff != "" {
+			t.Errorf("%v, (-first +again):\n%s", err, diff)
+		}
+	}
+}
+
+// Recorders need not repeat the token in an operation's end.
+func TestCheckCompletesEnds(t *testing.T) {
+	h := parse(t, timed, `
+		A invoke acquire op=1
+		A ok acquire op=1 token=1 lease=a
+		A invoke write op=2 token=1 lease=a value=5
+		A fail write op=2 r= stale=2
+		A invoke write op=3 token=1 lease=a value=5
+	`)
+	r, err := Check(h, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var broken []string
+	for _, v := range r.Violations {
+		broken = append(broken, v.Property)
+	}
+	slices.Sort(broken)
+	if diff := cmp.Diff([]string{"gives-up", "linearizable", "no-false-fencing"}, broken); diff != "" {
+		t.Errorf("broken (-want +got):\n%s", diff)
+	}
+}
