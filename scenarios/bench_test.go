@@ -1,18 +1,11 @@
 package scenarios
 
 import (
-	"os"
 	"runtime/debug"
 	"testing"
 
 	"staleproof/model/history"
 )
-
-// TestMain collects garbage as seldom as the command does.
-func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
-	os.Exit(m.Run())
-}
 
 // flagship is the plan of the benchmarks: textbook at its default size, which is
 // 3 clients and about 100 events, with every fault on at medium weight.
@@ -30,6 +23,7 @@ func benchmarkFlagship(b *testing.B, properties []string, sink func(*history.Eve
 	if sink != nil {
 		r.observe = sink
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the command does
 	events := int64(0)
 	seed := uint64(0)
 	b.ReportAllocs()
