@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -109,7 +110,7 @@ func (x *explainer) positions(indexes []int64) []int {
 	var list []int
 	for _, index := range indexes {
 		i, ok := slices.BinarySearchFunc(x.events, index, func(e history.Event, index int64) int {
-			return int(min(1, max(-1, e.Index-index)))
+			return cmp.Compare(e.Index, index)
 		})
 		if ok {
 			list = append(list, i)

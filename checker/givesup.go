@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -64,7 +65,7 @@ func (m *givesUpMonitor) invokes(in *Input, r refusals) bool {
 // find returns the place of the first entry of a token.
 func (r refusals) find(t history.Token) int {
 	i, _ := slices.BinarySearchFunc(r, t, func(g granted, t history.Token) int {
-		return int(min(1, max(-1, g.token-t)))
+		return cmp.Compare(g.token, t)
 	})
 	return i
 }
