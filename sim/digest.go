@@ -53,6 +53,9 @@ type Folder interface{ Fold(h uint64) uint64 }
 // for implementations of [Folder].
 func Mix(h, x uint64) uint64 { return mix(h, x) }
 
+// Scramble spreads x over 64 bits, one to one: 0 stays 0.
+func Scramble(x uint64) uint64 { return scramble(x) }
+
 // MixString folds s into the rolling hash h.
 func MixString(h uint64, s string) uint64 { return mixString(h, s) }
 
