@@ -26,7 +26,7 @@ var swarmSites = []sim.Site{sim.SiteDelay, sim.SiteHold, sim.SiteDrop, sim.SiteD
 	sim.SitePause, sim.SiteSuspend, sim.SiteStall, sim.SiteCrash, sim.SiteDrift, sim.SiteJump, sim.SiteTie, sim.SiteTask}
 
 // weights scale the rates of the fault menu, in quarters; the first is none.
-var weights = []uint64{0, 2, 4, 8, 16}
+var weights = []uint64{0, 3, 6, 10, 16}
 
 // DrawPlan draws a plan for sc. Around its default topology it varies the number
 // of clients, acquisitions and writes; the swarm is one number.
@@ -35,11 +35,16 @@ func DrawPlan(sc *Scenario, d Drawer) Plan {
 	p.Params.Clients = int64(d.Int("clients", min(2, int(sc.Params.Clients)), int(sc.Params.Clients)))
 	p.Params.Acquisitions = int64(d.Int("acquisitions", 1, int(sc.Params.Acquisitions)))
 	p.Params.Writes = int64(d.Int("writes", 1, int(sc.Params.Writes)))
-	swarm := d.Int("swarm", 0, 1<<len(swarmSites)-1)
+	swarm := swarmOf(d.Uint64("swarm"))
 	weight := weights[d.Int("weight", 0, len(weights)-1)]
 	p.Rates = swarmRates(sc.Faults.Rates, swarm, weight)
 	p.Seed = d.Uint64("seed")
 	return p
+}
+
+// swarmOf spreads a drawn number over all swarms: 0 is the calm one.
+func swarmOf(n uint64) int {
+	return int(sim.Scramble(n) & (1<<len(swarmSites) - 1))
 }
 
 // swarmRates keeps the sites whose bit is set in swarm, scaled by weight/4, and

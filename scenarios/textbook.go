@@ -57,7 +57,7 @@ var textbookFaults = Faults{
 	Jumps:      []time.Duration{-time.Hour, time.Hour},
 	Rates: sim.Rates{
 		sim.SiteTie: 6000, sim.SiteTask: 6000, sim.SiteDelay: 4000, sim.SiteHold: 3500, sim.SiteDrop: 500,
-		sim.SiteDuplicate: 1300, sim.SitePartition: 250, sim.SitePause: 7000, sim.SiteSuspend: 3500,
+		sim.SiteDuplicate: 1300, sim.SitePartition: 250, sim.SitePause: 9000, sim.SiteSuspend: 4500,
 		sim.SiteStall: 1000, sim.SiteCrash: 600, sim.SiteDisk: 20000, sim.SiteDrift: 20000,
 	},
 	Budget: map[sim.Site]int{sim.SiteCrash: 3},

@@ -12,12 +12,17 @@ import (
 	"staleproof/sim"
 )
 
-// Plans generates plans of sc, for one goroutine: topology, workload, swarm, seed and a few
-// overrides. rapid shrinks towards few clients, little work and no faults.
+// Plans generates plans of sc, for one goroutine: topology, workload, swarm, seed
+// and a few overrides. rapid shrinks towards few clients, little work and no
+// faults.
 func Plans(sc *scenarios.Scenario) *rapid.Generator[scenarios.Plan] {
-	ints := map[[2]int]*rapid.Generator[int]{}
+	d := &drawer{ints: map[[2]int]*rapid.Generator[int]{}}
+	return plans(sc, d)
+}
+
+func plans(sc *scenarios.Scenario, d *drawer) *rapid.Generator[scenarios.Plan] {
 	return rapid.Custom(func(t *rapid.T) scenarios.Plan {
-		d := &drawer{t: t, ints: ints}
+		d.t, d.drawn = t, 0
 		p := scenarios.DrawPlan(sc, d)
 		p.Overrides = overrides(d, sc)
 		return p
@@ -25,10 +30,15 @@ func Plans(sc *scenarios.Scenario) *rapid.Generator[scenarios.Plan] {
 }
 
 // At returns a function that gives the plan of a seed, the same on every machine.
-// It is for one goroutine.
+// It is for one goroutine. What is to be spread evenly, the swarm and the seed of
+// the choices, comes from the seed itself: rapid prefers small numbers.
 func At(sc *scenarios.Scenario) func(seed uint64) scenarios.Plan {
-	g := Plans(sc)
-	return func(seed uint64) scenarios.Plan { return g.Example(int(seed & (1<<31 - 1))) }
+	d := &drawer{ints: map[[2]int]*rapid.Generator[int]{}, even: true}
+	g := plans(sc, d)
+	return func(seed uint64) scenarios.Plan {
+		d.seed = seed
+		return g.Example(int(seed & (1<<31 - 1)))
+	}
 }
 
 // overrides draws sparse decisions on top of the seed's.
@@ -49,8 +59,11 @@ func overrides(d *drawer, sc *scenarios.Scenario) sim.Schedule {
 
 // drawer draws with rapid; generators are made once for each range.
 type drawer struct {
-	t    *rapid.T
-	ints map[[2]int]*rapid.Generator[int]
+	t     *rapid.T
+	ints  map[[2]int]*rapid.Generator[int]
+	even  bool // draw Uint64 from the seed
+	seed  uint64
+	drawn uint64
 }
 
 var anyUint64 = rapid.Uint64()
@@ -67,4 +80,10 @@ func (d *drawer) Int(label string, lo, hi int) int {
 	return g.Draw(d.t, label)
 }
 
-func (d *drawer) Uint64(label string) uint64 { return anyUint64.Draw(d.t, label) }
+func (d *drawer) Uint64(label string) uint64 {
+	if d.even {
+		d.drawn++
+		return sim.Scramble(sim.Mix(d.seed, d.drawn))
+	}
+	return anyUint64.Draw(d.t, label)
+}
