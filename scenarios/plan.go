@@ -29,12 +29,17 @@ var swarmSites = []sim.Site{sim.SiteDelay, sim.SiteHold, sim.SiteDrop, sim.SiteD
 var weights = []uint64{0, 3, 6, 10, 16}
 
 // DrawPlan draws a plan for sc. Around its default topology it varies the number
-// of clients, acquisitions and writes; the swarm is one number.
+// of clients, acquisitions and writes, downwards; the swarm is one number.
 func DrawPlan(sc *Scenario, d Drawer) Plan {
 	p := Plan{Params: sc.Params}
-	p.Params.Clients = int64(d.Int("clients", min(2, int(sc.Params.Clients)), int(sc.Params.Clients)))
-	p.Params.Acquisitions = int64(d.Int("acquisitions", 1, int(sc.Params.Acquisitions)))
-	p.Params.Writes = int64(d.Int("writes", 1, int(sc.Params.Writes)))
+	fewer := func(label string, n *int64, least int64) {
+		if *n > least {
+			*n -= int64(d.Int("fewer "+label, 0, int(*n-least)))
+		}
+	}
+	fewer("clients", &p.Params.Clients, 2)
+	fewer("acquisitions", &p.Params.Acquisitions, 1)
+	fewer("writes", &p.Params.Writes, 1)
 	swarm := swarmOf(d.Uint64("swarm"))
 	weight := weights[d.Int("weight", 0, len(weights)-1)]
 	p.Rates = swarmRates(sc.Faults.Rates, swarm, weight)
