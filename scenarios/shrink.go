@@ -23,11 +23,8 @@ type Small struct {
 func (r *Runner) Shrink(p *Params, schedule sim.Schedule, property string, maxRuns int) *Small {
 	s := &shrinker{r: r, property: property, maxRuns: maxRuns, best: Small{Params: *p, Schedule: schedule}}
 	s.try(*p, schedule)
-	if s.best.Params != r.sc.Params {
-		s.try(r.sc.Params, s.best.Schedule)
-	}
 	for changed := true; changed && s.runsLeft(); {
-		changed = s.drop() || s.lower()
+		changed = s.restore() || s.drop() || s.lower()
 	}
 	return &s.best
 }
@@ -58,6 +55,17 @@ func (s *shrinker) try(p Params, schedule sim.Schedule) bool {
 		s.best.Messages = append(s.best.Messages, v.Message)
 	}
 	return true
+}
+
+// restore sets parameters back to the scenario's own.
+func (s *shrinker) restore() bool {
+	changed := false
+	for _, d := range s.best.Params.diff(s.r.sc.Params) {
+		p := s.best.Params
+		*d.of(&p) = d.Get(&s.r.sc.Params)
+		changed = s.try(p, s.best.Schedule) || changed
+	}
+	return changed
 }
 
 // drop leaves decisions out: halves, quarters, ..., single ones.

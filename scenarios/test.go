@@ -128,13 +128,17 @@ func replayForTest(name string, r *Runner, token string) (string, error) {
 	if len(o.Violations) == 0 {
 		return "", nil
 	}
-	return failureForTest(name, r, &rec.Params, rec.Seed, rec.Schedule, o.Violations[0].Property)
+	return explainForTest(name, r, &rec.Params, rec.Seed, rec.Schedule, rec.Digest, o.Violations[0].Property)
 }
 
 // failureForTest makes a failure small and says it in words.
 func failureForTest(name string, r *Runner, p *Params, seed uint64, s sim.Schedule, property string) (string, error) {
 	small := r.Shrink(p, s, property, 500)
-	f, err := r.Explain(&small.Params, seed, small.Schedule, small.Digest, property)
+	return explainForTest(name, r, &small.Params, seed, small.Schedule, small.Digest, property)
+}
+
+func explainForTest(name string, r *Runner, p *Params, seed uint64, s sim.Schedule, digest uint64, property string) (string, error) {
+	f, err := r.Explain(p, seed, s, digest, property)
 	if err != nil {
 		return "", err
 	}

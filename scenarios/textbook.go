@@ -79,15 +79,19 @@ func buildTextbook(w *sim.World, s Setup) {
 	}
 }
 
+// spawnServers spawns the lease manager and the store. They are spared long
+// pauses, which would stop everybody and hide the danger; single requests stall.
 func spawnServers(w *sim.World, s Setup) {
-	w.Serve("manager", func() sim.Handler { return model.NewLeaseManager(s.Config) })
-	if s.NewStore == nil {
-		w.Serve("store", func() sim.Handler { return model.NewFencedStore(s.Config) })
-		return
+	manager := w.Serve("manager", func() sim.Handler { return model.NewLeaseManager(s.Config) })
+	w.Spare(manager, sim.SitePause, sim.SiteSuspend)
+	newStore := s.NewStore
+	if newStore == nil {
+		newStore = func() sim.Handler { return model.NewFencedStore(s.Config) }
 	}
-	id := w.Serve("store", s.NewStore)
-	if !s.StoreCrashes {
-		w.Spare(id, sim.SiteCrash)
+	store := w.Serve("store", newStore)
+	w.Spare(store, sim.SitePause, sim.SiteSuspend)
+	if s.NewStore != nil && !s.StoreCrashes {
+		w.Spare(store, sim.SiteCrash)
 	}
 }
 
