@@ -183,15 +183,16 @@ func (r *Runner) Explain(p *Params, seed uint64, s sim.Schedule, digest uint64, 
 	if o.Result.Digest != digest {
 		return nil, &NondeterminismError{Scenario: r.sc.Name, Want: digest, Got: o.Result.Digest}
 	}
+	taken := slices.Clone(o.Result.Decisions) // with the labels, which s may lack
 	for _, v := range o.Violations {
 		if v.Property != property {
 			continue
 		}
 		v.Events = slices.Clone(v.Events)
 		f := &Finding{Scenario: r.sc.Name, Defects: r.opt.Defects, History: h,
-			Run: Recorded{Scenario: r.sc.Name, Revision: r.sc.Revision, Defects: r.opt.Defects, Params: *p, Seed: seed, Schedule: slices.Clone(s), Digest: digest}}
+			Run: Recorded{Scenario: r.sc.Name, Revision: r.sc.Revision, Defects: r.opt.Defects, Params: *p, Seed: seed, Schedule: taken, Digest: digest}}
 		f.Finding = r.explain(h, v)
-		f.Decisions = r.Decisions(p, s)
+		f.Decisions = r.Decisions(p, taken)
 		h.Header.Replay = f.Run.Token()
 		if o.Result.Panic != nil {
 			f.Stack = o.Result.Panic.Stack
