@@ -197,7 +197,7 @@ func (c *Cell) begins(n *process) bool {
 
 // newTask says where a new task stands: where the one that started it does.
 func (c *Cell) newTask(p *Proc) {
-	p.pos = 0
+	p.pos, p.took = 0, -1
 	if c.cur != nil {
 		c.cur.pos = mix(c.cur.pos, 1)
 		p.pos = mix(c.cur.pos, 2)
@@ -220,7 +220,6 @@ func (c *Cell) slice(p *Proc) {
 	default:
 		h = mix(mix(h, 4), uint64(p.took))
 	}
-	p.took = -1
 	p.pos = h
 	c.mem = mix(c.mem, h)
 	c.cur = p
@@ -375,18 +374,15 @@ func (c *Cell) Notes() NoteSet { return AllNotes }
 
 // Note records n without what only names it.
 func (c *Cell) Note(n Note) {
-	n.Index, n.Message, n.Copy = 0, 0, false
-	if c.cfg.Timing == Untimed {
-		n.Time = 0
-	}
+	n.Index, n.Time, n.Message, n.Copy = 0, 0, 0, false
 	c.Effects = append(c.Effects, Effect{Note: n})
 }
 
 // Observe records a copy of o.
 func (c *Cell) Observe(o Observation) {
 	o = CopyObservation(o)
-	o.Stamp(0, c.w.now, c.n.name)
-	c.Effects = append(c.Effects, Effect{Observation: o})
+	o.Stamp(0, 0, c.n.name)
+	c.Effects = append(c.Effects, Effect{Note: Note{Proc: c.proc}, Observation: o})
 }
 
 // CopyObservation returns a copy of what o points to: observations may be

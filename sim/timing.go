@@ -300,8 +300,10 @@ func (p *Proc) awaitAny(steps []Step) (Message, int) {
 	}
 	came := p.waitFor(waitMail, 0)
 	p.steps = p.steps[:0]
+	k := p.took
+	p.took = -1
 	if !came {
-		return Message{}, p.took
+		return Message{}, k
 	}
 	m := p.got
 	p.got = Message{}

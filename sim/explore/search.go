@@ -1,0 +1,579 @@
+package explore
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"staleproof/sim"
+)
+
+const (
+	chunkSize = 256
+	batchSize = 64 * chunkSize
+)
+
+// Run searches sys. The error is a system that cannot be searched, a
+// [CheckpointError], or a counterexample that the ordinary world did not
+// reproduce.
+func Run(sys System, opt Options) (Result, error) {
+	if err := sys.check(); err != nil {
+		return Result{}, err
+	}
+	opt.Workers = max(1, opt.Workers)
+	start := time.Now()
+	var clocked []bool
+	for {
+		s := newSearch(&sys, opt, clocked, start)
+		err := s.run()
+		for _, w := range s.workers {
+			w.close()
+		}
+		if errors.As(err, new(clockRead)) {
+			clocked = s.clocked // begin again, with that clock in the keys
+			continue
+		}
+		s.result.Seconds = time.Since(start).Seconds()
+		return s.result, err
+	}
+}
+
+// search is a search under way.
+type search struct {
+	*engine
+	workers []*worker
+	visited set
+	links   []uint64 // how each state was reached, in the order of their numbers
+	starts  []start  // the initial states
+	pending []layer
+	chunks  []*chunk
+	result  Result
+	begun   time.Time
+	told    time.Time
+
+	layer, depth int
+	full         bool // MaxStates is reached
+	violated     int  // the number of the first state that violates something, or -1
+}
+
+// start is an initial state: the outcome of each process's start.
+type start struct {
+	outcomes []uint32
+	state    []uint32
+}
+
+// root marks the link of an initial state; its ordinal is the place in starts.
+const root = 1<<32 - 1
+
+// layer is what waits for a layer of fault cost: the successors by faults from
+// the layers before, by depth.
+type layer struct {
+	seeds  []states
+	seeded set
+}
+
+func newSearch(sys *System, opt Options, clocked []bool, begun time.Time) *search {
+	s := &search{engine: newEngine(sys, opt, clocked), begun: begun, told: begun, violated: -1}
+	s.visited.wide = opt.Wide
+	for range opt.Workers {
+		s.workers = append(s.workers, &worker{runner: runner{e: s.engine}, filter: make([]uint64, filterSize)})
+	}
+	for range batchSize / chunkSize {
+		s.chunks = append(s.chunks, &chunk{})
+	}
+	s.pending = make([]layer, s.maxFaults+1)
+	for i := range s.pending {
+		s.pending[i].seeded.wide = opt.Wide
+	}
+	s.result.MaxFaults = s.maxFaults
+	return s
+}
+
+// parallel calls f on each worker, or on one if there is little to do.
+func (s *search) parallel(little bool, f func(w *worker, i, n int)) {
+	if little || len(s.workers) == 1 {
+		f(s.workers[0], 0, 1)
+		return
+	}
+	var all sync.WaitGroup
+	for i := 1; i < len(s.workers); i++ {
+		all.Go(func() { f(s.workers[i], i, len(s.workers)) })
+	}
+	f(s.workers[0], 0, len(s.workers))
+	all.Wait()
+}
+
+// run searches layer after layer.
+func (s *search) run() error {
+	err := s.begin()
+	for s.layer = 0; err == nil && s.layer < len(s.pending) && !s.ended(); s.layer++ {
+		err = s.search()
+	}
+	if err == nil && s.violated >= 0 {
+		err = s.explain()
+	}
+	for _, w := range s.workers {
+		s.result.Runs += w.runs
+		s.result.Replayed += w.replayed
+	}
+	s.result.States = int64(len(s.links))
+	s.result.Locals = len(s.locals)
+	for fact := range s.sometimes {
+		s.result.Sometimes = append(s.result.Sometimes, fact)
+	}
+	slices.Sort(s.result.Sometimes)
+	return err
+}
+
+func (s *search) ended() bool { return s.violated >= 0 || s.result.Truncated != "" }
+
+// search searches one layer breadth-first: the states that cost its number of
+// faults to reach.
+func (s *search) search() error {
+	var front, next states
+	seeds := s.pending[s.layer].seeds
+	for s.depth = 0; s.depth < len(seeds) || front.len() > 0; s.depth++ {
+		base := len(s.links) - front.len()
+		if s.depth < len(seeds) {
+			c := &chunk{next: seeds[s.depth], plain: seeds[s.depth].len()}
+			s.accept([]*chunk{c}, &front)
+			seeds[s.depth] = states{}
+		}
+		if front.len() > 0 {
+			s.result.Depth = max(s.result.Depth, s.depth)
+		}
+		next.reset()
+		for lo := 0; lo < front.len(); lo += batchSize {
+			if s.ended() {
+				return nil
+			}
+			if s.stop(front.len()-lo, next.len(), front.bytes()+next.bytes()) {
+				return nil
+			}
+			if err := s.batch(&front, &next, lo, base); err != nil {
+				return err
+			}
+		}
+		if s.ended() {
+			return nil
+		}
+		front, next = next, front
+	}
+	s.pending[s.layer] = layer{}
+	s.result.Layers = s.layer + 1
+	return nil
+}
+
+// batch expands the states of front from lo on, at most batchSize of them, and
+// appends the new ones among their successors to next.
+func (s *search) batch(front, next *states, lo, base int) error {
+	hi := min(lo+batchSize, front.len())
+	chunks := s.chunks[:(hi-lo+chunkSize-1)/chunkSize]
+	for i, c := range chunks {
+		c.lo, c.hi = lo+i*chunkSize, min(lo+(i+1)*chunkSize, hi)
+	}
+	little := len(chunks) == 1
+	s.each(little, chunks, func(w *worker, c *chunk) { w.expandChunk(c, front, uint32(base)) })
+	if err := s.fill(chunks, front, base); err != nil {
+		return err
+	}
+	for _, c := range chunks {
+		s.result.Generated += c.generated
+		s.result.Terminal += c.terminal
+		s.plant(c)
+	}
+	s.accept(chunks, next)
+	return nil
+}
+
+// each hands the chunks out to the workers, in order.
+func (s *search) each(little bool, chunks []*chunk, f func(w *worker, c *chunk)) {
+	var taken atomic.Int64
+	s.parallel(little, func(w *worker, _, _ int) {
+		for {
+			i := int(taken.Add(1)) - 1
+			if i >= len(chunks) {
+				return
+			}
+			f(w, chunks[i])
+		}
+	})
+}
+
+// fill computes what the chunks missed, until nothing is missing.
+func (s *search) fill(chunks []*chunk, front *states, base int) error {
+	for {
+		var open []*chunk
+		for _, c := range chunks {
+			if slices.ContainsFunc(c.holes, func(h hole) bool { return !h.filled }) {
+				open = append(open, c)
+			}
+		}
+		if len(open) == 0 {
+			return nil
+		}
+		if err := s.resolve(open); err != nil {
+			return err
+		}
+		s.each(len(open) == 1, open, func(w *worker, c *chunk) { w.fillHoles(c, front, uint32(base)) })
+	}
+}
+
+// resolve computes the misses of the chunks: process code in parallel, and then
+// numbers what came of it in the order of the states.
+func (s *search) resolve(chunks []*chunk) error {
+	var todo []miss
+	known := map[uint64]bool{}
+	for _, c := range chunks {
+		for _, m := range c.misses {
+			if !known[m.key()] {
+				known[m.key()] = true
+				todo = append(todo, m)
+			}
+		}
+	}
+	raws := make([][]raw, len(todo))
+	var taken atomic.Int64
+	s.parallel(len(todo) < 4, func(w *worker, _, _ int) {
+		for {
+			i := int(taken.Add(1)) - 1
+			if i >= len(todo) {
+				return
+			}
+			raws[i] = w.runMiss(todo[i])
+		}
+	})
+	for i, m := range todo {
+		if err := s.record(&s.workers[0].runner, m, raws[i]); err != nil {
+			return err
+		}
+	}
+	judged := map[monitorMiss]bool{}
+	for _, c := range chunks {
+		for _, m := range c.judging {
+			if !judged[m] {
+				judged[m] = true
+				s.recordMonitor(m)
+			}
+		}
+	}
+	return nil
+}
+
+// plant keeps the successors by faults of a chunk for their layers.
+func (s *search) plant(c *chunk) {
+	if c.faulty.len() == 0 {
+		return
+	}
+	order := make([]int, c.faulty.len())
+	for i := range order {
+		order[i] = i
+	}
+	if len(c.holes) > 0 {
+		slices.SortFunc(order, func(a, b int) int {
+			if c.faulty.from[a] < c.faulty.from[b] {
+				return -1
+			}
+			return 1
+		})
+	}
+	for _, i := range order {
+		s.seed(s.layer+int(c.faults[i]), s.depth+1, c.faulty.at(i), c.faulty.print(i), c.faulty.from[i])
+	}
+}
+
+// seed keeps a state for a later layer, once a depth.
+func (s *search) seed(at, depth int, state []uint32, f fingerprint, from uint64) {
+	l := &s.pending[at]
+	mark := f
+	mark.plus(hash(kindSeed, uint64(depth)))
+	if !l.seeded.add(mark) {
+		return
+	}
+	if depth == 0 {
+		s.result.Generated++ // initial states count once
+	}
+	for len(l.seeds) <= depth {
+		l.seeds = append(l.seeds, states{})
+	}
+	l.seeds[depth].add(state, f, s.opt.Wide, from)
+}
+
+// accept numbers the states of chunks that are new, in order, appends them to
+// dst and judges them.
+func (s *search) accept(chunks []*chunk, dst *states) {
+	total := 0
+	for _, c := range chunks {
+		c.keep = slices.Grow(c.keep[:0], c.next.len())[:c.next.len()]
+		total += c.next.len()
+	}
+	little := total < chunkSize
+	s.parallel(little, func(_ *worker, i, n int) {
+		for _, c := range chunks {
+			s.mark(c, uint64(i), uint64(n))
+		}
+	})
+	s.each(little, chunks, func(_ *worker, c *chunk) { c.count() })
+	s.limit(chunks)
+	kept, words := 0, 0
+	for _, c := range chunks {
+		c.state, c.word = dst.len()+kept, len(dst.words)+words
+		kept += c.kept
+		words += c.keptWords
+	}
+	base := len(s.links) - dst.len()
+	dst.extend(kept, words, s.opt.Wide)
+	s.links = slices.Grow(s.links, kept)[:len(s.links)+kept]
+	s.each(little, chunks, func(_ *worker, c *chunk) { s.take(c, dst, base) })
+	for _, c := range chunks {
+		if c.bad >= 0 {
+			s.violated = base + c.bad
+			return
+		}
+	}
+}
+
+// mark enters the fingerprints of c that belong to shards i modulo n, and marks
+// those that are new. Every worker meets the states in the same order.
+func (s *search) mark(c *chunk, i, n uint64) {
+	c.spans(func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			if n == 1 || shardOf(c.next.low[j])%n == i {
+				c.keep[j] = s.visited.add(c.next.print(j))
+			}
+		}
+	})
+}
+
+// count counts what is kept.
+func (c *chunk) count() {
+	c.kept, c.keptWords = 0, 0
+	for i, keep := range c.keep {
+		if keep {
+			c.kept++
+			c.keptWords += len(c.next.at(i))
+		}
+	}
+}
+
+// limit keeps no more states than MaxStates allows.
+func (s *search) limit(chunks []*chunk) {
+	if s.opt.MaxStates <= 0 {
+		return
+	}
+	room := s.opt.MaxStates - len(s.links)
+	for _, c := range chunks {
+		if c.kept > room {
+			c.spans(func(lo, hi int) {
+				for j := lo; j < hi; j++ {
+					if c.keep[j] && room <= 0 {
+						c.keep[j] = false
+					} else if c.keep[j] {
+						room--
+					}
+				}
+			})
+			c.count()
+			s.full = true
+			continue
+		}
+		room -= c.kept
+	}
+}
+
+// extend makes room for more states.
+func (b *states) extend(n, words int, wide bool) {
+	k := len(b.low) + n
+	b.low = slices.Grow(b.low, n)[:k]
+	b.end = slices.Grow(b.end, n)[:k]
+	if wide {
+		b.high = slices.Grow(b.high, n)[:k]
+	}
+	b.words = slices.Grow(b.words, words)[:len(b.words)+words]
+}
+
+// take copies the kept states of c to their places in dst, and judges them.
+func (s *search) take(c *chunk, dst *states, base int) {
+	i, word := c.state, c.word
+	c.bad = -1
+	c.spans(func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			if !c.keep[j] {
+				continue
+			}
+			state := c.next.at(j)
+			dst.low[i] = c.next.low[j]
+			if s.opt.Wide {
+				dst.high[i] = c.next.high[j]
+			}
+			word += copy(dst.words[word:], state)
+			dst.end[i] = uint32(word)
+			s.links[base+i] = c.next.from[j]
+			if c.bad < 0 && s.bad(state) {
+				c.bad = i
+			}
+			i++
+		}
+	})
+}
+
+// bad reports whether a state violates something.
+func (s *search) bad(state []uint32) bool {
+	if len(s.sys.Invariants) == 0 && !s.anyBroken && !s.anyPanic {
+		return false
+	}
+	property, _ := s.judgement(state)
+	return property != ""
+}
+
+// judgement returns the property that a state violates, and how.
+func (e *engine) judgement(state []uint32) (property, message string) {
+	if e.anyPanic {
+		for _, ls := range state[:e.procs] {
+			if p := e.info[ls].panic; p != nil {
+				return "no-panic", p.Error()
+			}
+		}
+	}
+	if e.anyBroken {
+		for k := range e.mons {
+			if text := e.broken[k][state[e.procs+k]]; text != "" {
+				return fmt.Sprintf("monitor %d", k), text
+			}
+		}
+	}
+	v := View{e: e, s: state}
+	for i := range e.sys.Invariants {
+		if text := e.sys.Invariants[i].Holds(&v); text != "" {
+			return e.sys.Invariants[i].Name, text
+		}
+	}
+	return "", ""
+}
+
+// stop reports whether a bound is reached, and then says what remains: waiting
+// and ahead are the states of this level and the next that wait.
+func (s *search) stop(waiting, ahead int, queues int64) bool {
+	s.tell(waiting + ahead)
+	why := ""
+	switch {
+	case s.full:
+		why = fmt.Sprintf("the bound of %d states", s.opt.MaxStates)
+	case s.opt.MaxBytes > 0 && s.bytes()+queues > s.opt.MaxBytes:
+		why = fmt.Sprintf("the bound of %d bytes", s.opt.MaxBytes)
+	case s.opt.MaxTime > 0 && time.Since(s.begun) > s.opt.MaxTime:
+		why = fmt.Sprintf("the bound of %v", s.opt.MaxTime)
+	default:
+		select {
+		case <-s.opt.Interrupt:
+			why = "an interrupt"
+		default:
+			return false
+		}
+	}
+	seeds := 0
+	for i := range s.pending {
+		for j := range s.pending[i].seeds {
+			seeds += s.pending[i].seeds[j].len()
+		}
+	}
+	s.result.Truncated = fmt.Sprintf("truncated by %s at depth %d with %d faults: %d states not expanded, of those found",
+		why, s.depth, s.layer, waiting+ahead+seeds)
+	if rest := s.maxFaults - s.layer; rest > 0 {
+		s.result.Truncated += fmt.Sprintf(", and no schedule with %d to %d faults completed", s.layer+1, s.maxFaults)
+	}
+	return true
+}
+
+// tell reports progress now and then.
+func (s *search) tell(queue int) {
+	if s.opt.Progress == nil || time.Since(s.told) < 200*time.Millisecond {
+		return
+	}
+	s.told = time.Now()
+	s.opt.Progress(Progress{States: int64(len(s.links)), Generated: s.result.Generated, Depth: s.depth, Layer: s.layer, Queue: queue})
+}
+
+// bytes estimates the memory of the tables.
+func (s *search) bytes() int64 {
+	n := s.visited.bytes() + int64(cap(s.links))*8 + int64(len(s.memo.slots)+len(s.judge.slots))*24
+	n += int64(len(s.locals))*300 + int64(len(s.outcomes))*400 + int64(len(s.messages))*200
+	for _, c := range s.chunks {
+		n += c.next.bytes() + c.faulty.bytes() + int64(cap(c.keep))
+	}
+	for i := range s.pending {
+		n += s.pending[i].seeded.bytes()
+		for j := range s.pending[i].seeds {
+			n += s.pending[i].seeds[j].bytes()
+		}
+	}
+	return n
+}
+
+// begin starts every process, in each way in which it may start, and seeds the
+// layers with the initial states.
+func (s *search) begin() error {
+	var all [][]uint32 // the outcomes of each process
+	for proc := range s.procs {
+		raws := s.workers[0].run(proc, nil, sim.Event{Kind: sim.EventStart, Proc: sim.ID(proc)}, 0, 0)
+		var mine []uint32
+		for i := range raws {
+			x := &raws[i]
+			if err := s.checkClock(proc, &x.flags); err != nil {
+				return err
+			}
+			past := history{from: -1, event: sim.Event{Kind: sim.EventStart, Proc: sim.ID(proc)}, answers: x.answers}
+			next, _ := s.internLocal(proc, &x.local, x.panic, past)
+			first := len(s.outcomes)
+			s.variants(next, fingerprint{}, x)
+			for o := first; o < len(s.outcomes); o++ {
+				mine = append(mine, uint32(o))
+			}
+		}
+		all = append(all, mine)
+	}
+	s.combine(all, nil, 0)
+	return nil
+}
+
+// combine seeds the initial states that go on from the chosen outcomes.
+func (s *search) combine(all [][]uint32, chosen []uint32, cost uint32) {
+	if len(chosen) < len(all) {
+		for _, o := range all[len(chosen)] {
+			total := cost + s.outcomes[o].cost
+			if affords(s.budget, total) && faultsOf(total) <= s.maxFaults {
+				s.combine(all, append(slices.Clone(chosen), o), total)
+			}
+		}
+		return
+	}
+	state := make([]uint32, s.head)
+	for p, o := range chosen {
+		x := &s.outcomes[o]
+		state[p] = x.next
+		state = append(state, s.sends[x.sends:x.sends+uint32(x.sent)]...)
+	}
+	slices.Sort(state[s.head:])
+	if s.budgetAt >= 0 {
+		state[s.budgetAt] = s.budget - cost
+	}
+	for k := range s.mons {
+		for _, o := range chosen {
+			m := monitorMiss{k, state[s.procs+k], s.outcomes[o].notes, 0}
+			if m.list == 0 {
+				continue
+			}
+			k1, k2 := m.keys()
+			if s.judge.get(k1, k2) == nil {
+				s.recordMonitor(m)
+			}
+			state[s.procs+k] = s.judge.get(k1, k2).first
+		}
+	}
+	f := s.fingerprint(state)
+	s.starts = append(s.starts, start{chosen, state})
+	s.seed(faultsOf(cost), 0, state, f, link(root, uint32(len(s.starts)-1)))
+}
