@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -48,6 +49,28 @@ func (s *Sweep) Hunt(properties []string) (*Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.caught(properties)
+	return v, nil
+}
+
+// Survey sweeps all seeds and judges like [Sweep.Hunt]: its kills tell how soon
+// each property was broken.
+func (s *Sweep) Survey(properties []string) (*Verdict, error) {
+	part := *s
+	part.Stop = []string{}
+	v := &Verdict{Result: Result{Inconclusive: map[string]int64{}}}
+	part.Progress = s.after(&v.Result)
+	for part.From < s.To && !v.Interrupted {
+		if err := v.extend(&part, s.To); err != nil {
+			return nil, err
+		}
+	}
+	v.caught(properties)
+	return v, nil
+}
+
+// caught judges a defect that must break the properties.
+func (v *Verdict) caught(properties []string) {
 	alive := missing(properties, &v.Result)
 	if v.Expected = len(alive) == 0; !v.Expected {
 		v.Reason = fmt.Sprintf("%d schedules did not break %s", v.Schedules, strings.Join(alive, ", "))
@@ -58,7 +81,6 @@ func (s *Sweep) Hunt(properties []string) (*Verdict, error) {
 	case len(v.Kills) > 0:
 		v.Outcome = checker.Violated
 	}
-	return v, nil
 }
 
 // hunt sweeps from one kill to the next until none of the properties is missing;
@@ -71,16 +93,24 @@ func (s *Sweep) hunt(properties []string) (*Verdict, error) {
 		if part.Stop = missing(properties, &v.Result); part.Stop == nil && len(v.Kills) > 0 {
 			break
 		}
-		part.To = min(s.To, part.From+maxSweep)
-		r, err := part.Run()
-		if err != nil {
+		if err := v.extend(&part, s.To); err != nil {
 			return nil, err
 		}
-		v.add(r)
-		v.Interrupted = r.Interrupted
-		part.From += uint64(r.Schedules)
 	}
 	return v, nil
+}
+
+// extend sweeps the next piece of the seeds and adds it.
+func (v *Verdict) extend(part *Sweep, to uint64) error {
+	part.To = min(to, part.From+maxSweep)
+	r, err := part.Run()
+	if err != nil {
+		return err
+	}
+	v.add(r)
+	v.Interrupted = r.Interrupted
+	part.From += uint64(r.Schedules)
+	return nil
 }
 
 // after returns a Progress that counts on from what is done already.
@@ -164,4 +194,25 @@ func (s *Sweep) Explain(r *Result, property string) (*Finding, error) {
 		return nil, err
 	}
 	return &Finding{Finding: f, Schedule: int64(k.Seed - s.From), Decisions: len(k.Schedule), Runs: small.Runs}, nil
+}
+
+// PanicError is a panic of the judge, the chooser or the code around them: a
+// mistake in this module, while a process that panics is a finding.
+type PanicError struct {
+	Seed  uint64 // near it: the first of those that were run together
+	Value any
+	Stack string
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("near seed %d: %v", e.Seed, e.Value) }
+
+// guarded turns a panic of f into an error, because nothing could recover it in
+// the goroutine of a worker.
+func guarded(seed uint64, f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Seed: seed, Value: v, Stack: string(debug.Stack())}
+		}
+	}()
+	return f()
 }

@@ -216,7 +216,7 @@ func (s *Sweep) sweep(r *scenarios.Runner, plan func(uint64) scenarios.Plan, c *
 	}
 	w := r.World()
 	c.err = watchdog.Run(w.Heart(), func(p int) string { return w.Name(sim.ID(p)) }, limit, func() error {
-		return s.seeds(r, plan, c, from)
+		return guarded(from, func() error { return s.seeds(r, plan, c, from) })
 	})
 }
 

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"staleproof/checker"
+	"staleproof/model/history"
+	"staleproof/reports"
+)
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	model, init, format string
+	budget              int64
+	explain             bool
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var o checkOptions
+	cmd := &cobra.Command{
+		Use:   "check HISTORY-FILE...",
+		Short: "judge a history recorded from a real system",
+		Long: `Check judges histories that were recorded from real systems, or by replay
+--history. The format is recognised from the content and the model is guessed from
+the operations, unless they are named.
+
+` + modelsText(),
+		Example: `  staleproof check run.jsonl --explain
+  staleproof check etcd_000.log --model cas-register`,
+		DisableFlagsInUseLine: true,
+		Args:                  atLeastOne("a history file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			opt, err := o.options()
+			if err != nil {
+				return err
+			}
+			if err := a.report.check(); err != nil {
+				return err
+			}
+			for i, file := range args {
+				if i > 0 && !a.quiet {
+					a.printf("\n")
+				}
+				a.checkFile(file, &o, opt)
+			}
+			if err := a.writeOutputs(); err != nil {
+				return err
+			}
+			a.summary()
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.model, "model", "", "judge by `MODEL`: "+strings.Join(modelNames(), ", "))
+	f.StringVar(&o.init, "init", "nil", "`VALUE` of every resource before the first event")
+	f.StringVar(&o.format, "format", "auto", "`FORMAT` of the file: "+strings.Join(history.Formats(), ", "))
+	f.Int64Var(&o.budget, "budget", checker.DefaultBudget, "most `STEPS` of a search for a linearization")
+	f.BoolVar(&o.explain, "explain", false, "tell how it came to each violation")
+	a.report.flags(cmd)
+	return cmd
+}
+
+func modelNames() []string {
+	var names []string
+	for _, m := range checker.Models() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func modelsText() string {
+	text := "Models:\n"
+	for _, m := range checker.Models() {
+		text += wrap(fmt.Sprintf("  %-12s  ", m.Name), strings.Repeat(" ", 16), m.Guarantee)
+	}
+	return strings.TrimRight(text, "\n")
+}
+
+// options turns the flags into those of the checker.
+func (o *checkOptions) options() (checker.Options, error) {
+	opt := checker.Options{Model: o.model, Budget: o.budget}
+	if o.model != "" && !contains(modelNames(), o.model) {
+		return opt, unknown("model", o.model, modelNames(), "staleproof check --help")
+	}
+	if o.format != "auto" && !contains(history.Formats(), o.format) {
+		return opt, unknown("format", o.format, append(history.Formats(), "auto"), "staleproof check --help")
+	}
+	if o.budget < 1 {
+		return opt, usagef("--budget: expected a number of steps from 1, found %d", o.budget)
+	}
+	opt.Init = parseValue(o.init)
+	return opt, nil
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+// parseValue reads a value as a person would write it: nil, a number, any JSON,
+// or else a text.
+func parseValue(s string) history.Value {
+	if s == "nil" || s == "null" {
+		return history.NilValue
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return history.IntValue(n)
+	}
+	var text string
+	if json.Unmarshal([]byte(s), &text) == nil {
+		return history.TextValue(text)
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(s)) == nil && b.Len() > 0 {
+		return history.Value{Kind: history.Raw, Str: b.String()}
+	}
+	return history.TextValue(s)
+}
+
+// checkFile judges one file. Bad input is printed, and the others are judged all
+// the same.
+func (a *app) checkFile(file string, o *checkOptions, opt checker.Options) {
+	began := time.Now()
+	h, err := history.Open(file, o.format)
+	if err == nil && len(h.Events) == 0 {
+		err = &history.SyntaxError{File: file, Expected: "a history", Found: "no events", Hint: "record the history again"}
+	}
+	var r checker.Report
+	if err == nil {
+		if r, err = checker.Check(h, opt); err != nil {
+			err = fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	if err != nil {
+		a.fail(err)
+		a.worse(exitUsage)
+		return
+	}
+	j := newJudged(file, h, &r)
+	a.tellJudged(j, o)
+	a.judgedLines(j, time.Since(began))
+	a.report.runs = append(a.report.runs, j.report())
+	switch r.Outcome {
+	case checker.Violated:
+		a.worse(exitViolation)
+	case checker.Inconclusive:
+		a.worse(exitInconclusive)
+	}
+}
+
+// judged is a file that has been judged.
+type judged struct {
+	*checker.Report
+	file     string
+	history  *history.History
+	findings []told
+	reason   string // why it is inconclusive
+}
+
+func newJudged(file string, h *history.History, r *checker.Report) *judged {
+	j := &judged{Report: r, file: file, history: h}
+	for _, v := range r.Violations {
+		t := tellHistory(h, checker.Explain(h, v))
+		if token := h.Header.Replay; token != "" {
+			t.Replay = replayCommand(token)
+		}
+		j.findings = append(j.findings, t)
+	}
+	var open []string
+	for _, result := range r.Results {
+		if result.Outcome == checker.Inconclusive && result.Violation != nil {
+			open = append(open, strings.TrimPrefix(result.Violation.Message, "broke "))
+		}
+	}
+	j.reason = strings.Join(open, "; ")
+	return j
+}
+
+func (j *judged) broken() []string {
+	var names []string
+	for i := range j.findings {
+		names = append(names, j.findings[i].Property)
+	}
+	return names
+}
+
+func (a *app) tellJudged(j *judged, o *checkOptions) {
+	if a.quiet && j.Outcome == checker.Satisfied {
+		return
+	}
+	colour := map[checker.Outcome]string{checker.Satisfied: green, checker.Violated: red, checker.Inconclusive: yellow}[j.Outcome]
+	guessed := ""
+	if j.Guessed {
+		guessed = ", guessed from its operations"
+	}
+	a.printf("%s: %s\n", a.style(bold, j.file), a.style(colour, j.Outcome.String()))
+	a.field("model", j.Model+guessed)
+	a.field("judged", number(int64(j.Operations), "operation")+" by "+strings.Join(j.properties(), ", "))
+	if j.Model == "fenced" {
+		a.tellFenced(j)
+	}
+	a.field("open", j.reason)
+	for i := range j.findings {
+		a.printf("\n")
+		if f := &j.findings[i]; o.explain {
+			a.finding(f)
+		} else {
+			a.broke(f)
+			a.replay(f)
+		}
+	}
+	if len(j.findings) > 0 && !o.explain {
+		a.printf("\n  --explain tells how it came to that.\n")
+	}
+}
+
+// tellFenced says what the fenced model could not judge, and what it saw.
+func (a *app) tellFenced(j *judged) {
+	var not, met []string
+	for _, p := range checker.Properties() {
+		if !contains(j.properties(), p.Name) {
+			not = append(not, p.Name)
+		}
+	}
+	if len(not) > 0 {
+		a.field("not", strings.Join(not, ", ")+": the servers' notes that it takes are missing")
+	}
+	for _, c := range exercised(j.Sometimes, []checker.Fact{checker.StaleWriteAttempted}) {
+		met = append(met, count(c.Count)+" "+c.Name)
+	}
+	a.field("met", strings.Join(met, ", "))
+	if j.Sometimes[checker.StaleWriteAttempted] == 0 {
+		a.field("", "No stale write was attempted: the fence was not tried.")
+	}
+}
+
+// properties lists what was judged.
+func (j *judged) properties() []string {
+	var names []string
+	for _, r := range j.Results {
+		names = append(names, r.Property)
+	}
+	return names
+}
+
+func (a *app) judgedLines(j *judged, took time.Duration) {
+	a.line(checkedLine{"checked", j.file, j.Model, j.Operations, j.Outcome.String(), orEmpty(j.broken()), j.reason, seconds(took)})
+	for i := range j.findings {
+		a.line(j.findings[i].line("", "", j.file))
+	}
+}
+
+// report is the file for the report and JUnit.
+func (j *judged) report() reports.Run {
+	run := reports.Run{Scenario: j.file, Doc: "A recorded history, judged as " + j.Model + ".", Status: reports.Status(j.Outcome.String()),
+		Expected: j.Outcome == checker.Satisfied, Schedules: 1, Events: int64(len(j.history.Events)), Broken: j.broken(), Reason: j.reason,
+		Sometimes: exercised(j.Sometimes, nil)}
+	for i := range j.findings {
+		run.Findings = append(run.Findings, j.findings[i].Finding)
+	}
+	return run
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/mattn/go-isatty"
+)
+
+// width is how wide text for people is at most; replay commands, which must be
+// copied whole, may be longer.
+const width = 80
+
+// console prints: text for people, and lines for machines.
+type console struct {
+	stdout, stderr *stream
+	json, quiet    bool
+	color          colorFlag
+	status         *status
+	colored        bool
+}
+
+func newConsole(stdout, stderr io.Writer) console {
+	c := console{stdout: &stream{w: stdout}, stderr: &stream{w: stderr}, color: "auto"}
+	c.status = &status{w: stderr, tty: isTerminal(stderr)}
+	return c
+}
+
+// open settles how to print once the flags are known.
+func (c *console) open() error {
+	c.status.off = c.quiet
+	switch c.color {
+	case "always":
+		c.colored = true
+	case "auto":
+		c.colored = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(c.text().w)
+	}
+	return nil
+}
+
+// text is where text for people goes.
+func (c *console) text() *stream {
+	if c.json {
+		return c.stderr
+	}
+	return c.stdout
+}
+
+// printf prints text for people.
+func (c *console) printf(format string, args ...any) {
+	c.status.clear()
+	fmt.Fprintf(c.text(), format, args...)
+}
+
+// fail prints an error.
+func (c *console) fail(err error) {
+	c.status.clear()
+	fmt.Fprintf(c.stderr, "staleproof: %s\n", message(err))
+}
+
+// brokenStream returns the first error of writing to stdout.
+func (c *console) brokenStream() error {
+	if c.stdout.err != nil {
+		return fmt.Errorf("cannot write to the standard output: %w", c.stdout.err)
+	}
+	return nil
+}
+
+// stream remembers the first error of writing.
+type stream struct {
+	w   io.Writer
+	err error
+}
+
+func (s *stream) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	if s.err == nil {
+		s.err = err
+	}
+	return n, err
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
+}
+
+// colorFlag is --color.
+type colorFlag string
+
+func (c *colorFlag) String() string { return string(*c) }
+func (c *colorFlag) Type() string   { return "WHEN" }
+
+func (c *colorFlag) Set(s string) error {
+	switch s {
+	case "auto", "always", "never":
+		*c = colorFlag(s)
+		return nil
+	}
+	return fmt.Errorf("expected auto, always or never")
+}
+
+// Styles of text, as ANSI attributes.
+const (
+	bold   = "1"
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+// style colours text on a terminal; the text must not hold what is padded.
+func (c *console) style(attribute, text string) string {
+	if !c.colored || text == "" {
+		return text
+	}
+	return "\x1b[" + attribute + "m" + text + "\x1b[0m"
+}
+
+// padded styles text and fills it up to n columns.
+func (c *console) padded(attribute, text string, n int) string {
+	return c.style(attribute, text) + strings.Repeat(" ", max(0, n-len(text)))
+}
+
+// wrap breaks text into lines of at most width columns; the first line stands
+// behind first, the others behind rest.
+func wrap(first, rest, text string) string {
+	var b strings.Builder
+	line := first
+	begun := false
+	for _, word := range strings.Fields(text) {
+		if begun && columns(line)+1+columns(word) > width {
+			b.WriteString(line + "\n")
+			line, begun = rest, false
+		}
+		if begun {
+			line += " "
+		}
+		line += word
+		begun = true
+	}
+	return b.String() + strings.TrimRight(line, " ") + "\n"
+}
+
+func columns(s string) int { return len([]rune(s)) }
+
+// count writes a number with a comma between thousands.
+func count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// number writes a number and a noun, in the plural unless it is 1.
+func number(n int64, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "y"):
+		return count(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
+	}
+	return count(n) + " " + noun + "s"
+}

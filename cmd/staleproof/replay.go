@@ -1,0 +1,269 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"staleproof/checker"
+	"staleproof/model/history"
+	"staleproof/reports"
+	"staleproof/scenarios"
+	"staleproof/sim"
+	"staleproof/sim/watchdog"
+)
+
+// replayOptions are the flags of replay.
+type replayOptions struct{ history, schedule string }
+
+func (a *app) replayCommand() *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:   "replay TOKEN|SCHEDULE-FILE",
+		Short: "run a schedule again, event for event",
+		Long: `Replay runs a schedule again: that of a replay token, as every finding has one, or
+that of a schedule file, which is the same in readable text and may be edited.
+The run is the same on every machine; its verdict is the exit code.`,
+		Example: `  staleproof replay sp1:... --history run.jsonl
+  staleproof replay sp1:... --schedule run.schedule
+  staleproof replay run.schedule`,
+		DisableFlagsInUseLine: true,
+		Args:                  exactlyOne("a replay token or a schedule file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			for _, err := range []error{a.report.check(), checkPlace("--history", o.history), checkPlace("--schedule", o.schedule)} {
+				if err != nil {
+					return err
+				}
+			}
+			rec, err := readRecorded(args[0])
+			if err != nil {
+				return err
+			}
+			return a.replayRun(rec, &o)
+		},
+	}
+	cmd.Flags().StringVar(&o.history, "history", "", "write the history as JSON Lines to `FILE`")
+	cmd.Flags().StringVar(&o.schedule, "schedule", "", "write the schedule as readable text to `FILE`")
+	a.report.flags(cmd)
+	return cmd
+}
+
+// tokenLike matches replay tokens, also those that a newer or older version made.
+var tokenLike = regexp.MustCompile(`^\s*sp[0-9]+:`)
+
+// maxSchedule bounds the size of a schedule file.
+const maxSchedule = 1 << 20
+
+// readRecorded reads a token or a schedule file. Its errors are about the input.
+func readRecorded(arg string) (*scenarios.Recorded, error) {
+	if tokenLike.MatchString(arg) {
+		rec, err := scenarios.ParseToken(arg)
+		if err == nil && rec.Timing != sim.Timed {
+			err = fmt.Errorf("replay token: expected timing %s, found %s; use the staleproof that made it", sim.Timed, rec.Timing)
+		}
+		return rec, usage(err)
+	}
+	f, err := os.Open(arg)
+	switch {
+	case errors.Is(err, os.ErrNotExist) || err != nil && strings.Contains(arg, "\x00"):
+		return nil, usagef("replay: expected a token that begins with sp1: or a schedule file, found neither: %q; copy the whole token, or check the path", short(arg))
+	case err != nil:
+		return nil, usage(err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, usagef("%s: expected a replay token or a schedule file, found a directory; name a file in it", arg)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxSchedule+1))
+	if err != nil {
+		return nil, usage(err)
+	}
+	if len(text) > maxSchedule {
+		return nil, usagef("%s: expected a schedule file of at most 1 MiB, found more; is it a history? staleproof check judges those", arg)
+	}
+	rec, err := scenarios.ParseScheduleFile(arg, string(text))
+	return rec, usage(err)
+}
+
+func short(s string) string {
+	if len(s) > 40 {
+		return s[:40] + "..."
+	}
+	return s
+}
+
+// divergedError says that a replay went another way.
+type divergedError struct {
+	want, got uint64
+	events    int64
+}
+
+func (e *divergedError) Error() string {
+	return fmt.Sprintf("diverged: expected digest %016x, found %016x after %d events: the code or the schedule is not the one that was recorded", e.want, e.got, e.events)
+}
+
+// replayed is a run that has been had again.
+type replayed struct {
+	*scenarios.Recorded
+	outcome  scenarios.Outcome
+	verdict  checker.Outcome
+	words    []string // decisions
+	schedule string   // as text
+	history  *history.History
+	findings []told
+}
+
+// replay runs rec again and explains what it breaks.
+func replay(rec *scenarios.Recorded) (*replayed, error) {
+	sc, err := scenarios.Lookup(rec.Scenario)
+	if err != nil {
+		return nil, usage(err)
+	}
+	r, err := scenarios.NewRunner(sc, scenarios.Options{Defects: rec.Defects})
+	if err != nil {
+		return nil, err
+	}
+	p := &replayed{Recorded: rec}
+	w := r.World()
+	err = watchdog.Run(w.Heart(), func(id int) string { return w.Name(sim.ID(id)) }, 10*time.Second, func() error { return p.run(r) })
+	if _, blocked := errors.AsType[*watchdog.Blocked](err); !blocked {
+		r.Close() // a world that blocks is left behind
+	}
+	return p, err
+}
+
+func (p *replayed) run(r *scenarios.Runner) error {
+	o, h := r.Record(&p.Params, p.Schedule)
+	if p.Digest != 0 && p.Digest != o.Result.Digest {
+		return &divergedError{p.Digest, o.Result.Digest, o.Result.Events}
+	}
+	p.outcome, p.history, p.verdict = o, h, verdictOf(&o)
+	// Only what was really decided belongs to the schedule, in the order in which
+	// it was: a token and an edited file of one run become the same.
+	p.Schedule = slices.Clone(o.Result.Decisions)
+	p.Digest = o.Result.Digest
+	p.history.Header.Replay = p.Token()
+	p.words = r.Decisions(&p.Params, p.Schedule)
+	var err error
+	if p.schedule, err = scenarios.FormatSchedule(p.Recorded, r.World().Describe); err != nil {
+		return err
+	}
+	for _, property := range o.Broken() {
+		f, err := r.Explain(&p.Params, p.Seed, p.Schedule, p.Digest, property)
+		if err != nil {
+			return err
+		}
+		p.findings = append(p.findings, tell(f))
+	}
+	return nil
+}
+
+func verdictOf(o *scenarios.Outcome) checker.Outcome {
+	switch {
+	case len(o.Violations) > 0:
+		return checker.Violated
+	case len(o.Inconclusive) > 0:
+		return checker.Inconclusive
+	}
+	return checker.Satisfied
+}
+
+// replayRun replays, writes what was asked for, and prints.
+func (a *app) replayRun(rec *scenarios.Recorded, o *replayOptions) error {
+	began := time.Now()
+	p, err := replay(rec)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	if o.history != "" {
+		if err := writeFile(o.history, func(w io.Writer) error { return history.WriteAll(w, p.history) }); err != nil {
+			return err
+		}
+	}
+	if o.schedule != "" {
+		if err := writeFile(o.schedule, func(w io.Writer) error { _, err := io.WriteString(w, p.schedule); return err }); err != nil {
+			return err
+		}
+	}
+	a.tellReplay(p, o)
+	a.replayLines(p, took)
+	a.report.runs = []reports.Run{p.report()}
+	switch p.verdict {
+	case checker.Violated:
+		a.worse(exitViolation)
+	case checker.Inconclusive:
+		a.worse(exitInconclusive)
+	}
+	if err := a.writeOutputs(); err != nil {
+		return err
+	}
+	a.summary()
+	return nil
+}
+
+func (a *app) tellReplay(p *replayed, o *replayOptions) {
+	if a.quiet && p.verdict == checker.Satisfied {
+		return
+	}
+	a.printf("%s: %s in %s, %s of simulated time\n\n", a.style(bold, name(p.Scenario, p.Defects.String())), p.verdict,
+		number(p.outcome.Result.Events, "event"), timeText(p.outcome.Result.Time, nil))
+	for i := range p.findings {
+		f := &p.findings[i]
+		f.Replay = "" // it has just been typed
+		if i == 0 {
+			a.finding(f)
+		} else {
+			a.also(f)
+		}
+	}
+	if len(p.findings) == 0 {
+		a.decisions(p.words, false)
+	}
+	for _, why := range p.outcome.Inconclusive {
+		a.field("not judged", why)
+	}
+	a.field("digest", fmt.Sprintf("%016x", p.Digest))
+	if o.history != "" {
+		a.field("history", fmt.Sprintf("%s (%s)", o.history, number(int64(len(p.history.Events)), "event")))
+	}
+	a.field("schedule", o.schedule)
+}
+
+func (a *app) replayLines(p *replayed, took time.Duration) {
+	defect := p.Defects.String()
+	a.line(replayedLine{"replayed", p.Scenario, defect, p.outcome.Result.Events, fmt.Sprintf("%016x", p.Digest),
+		p.verdict.String(), orEmpty(p.broken()), seconds(took)})
+	for i := range p.findings {
+		a.line(p.findings[i].line(p.Scenario, defect, ""))
+	}
+}
+
+func (p *replayed) broken() []string {
+	var names []string
+	for i := range p.findings {
+		names = append(names, p.findings[i].Property)
+	}
+	return names
+}
+
+// report is the replay for the report and JUnit: judged as it stands, nothing is
+// expected to break.
+func (p *replayed) report() reports.Run {
+	run := reports.Run{Scenario: p.Scenario, Defect: p.Defects.String(), Doc: "One schedule, replayed.", Status: reports.Status(p.verdict.String()),
+		Expected: p.verdict == checker.Satisfied, Schedules: 1, Events: p.outcome.Result.Events, Broken: p.broken(),
+		Reason: strings.Join(p.outcome.Inconclusive, "; "), Sometimes: exercised(p.outcome.Sometimes, nil)}
+	for i := range p.findings {
+		f := p.findings[i].Finding
+		f.Replay = replayCommand(p.Token())
+		run.Findings = append(run.Findings, f)
+	}
+	return run
+}

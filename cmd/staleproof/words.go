@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"staleproof/checker"
+	"staleproof/model/history"
+	"staleproof/reports"
+	"staleproof/scenarios"
+	"staleproof/scenarios/search"
+)
+
+// told is a finding with what only the text says of it.
+type told struct {
+	reports.Finding
+	token string // of the replay; empty for a recorded history
+	found string // how it was found and made small; may be empty
+	stack string // of a panic
+}
+
+// told turns an explained run into what is printed and reported.
+func tell(f *scenarios.Finding) told {
+	t := tellHistory(f.History, f.Finding)
+	t.Decisions = f.Decisions
+	t.token = f.Run.Token()
+	t.Replay = replayCommand(t.token)
+	t.stack = f.Stack
+	return t
+}
+
+func tellFound(f *search.Finding) told {
+	t := tell(f.Finding)
+	t.found = fmt.Sprintf("by schedule %s; shrunk from %s to %s in %s", count(f.Schedule+1),
+		number(int64(f.Decisions), "decision"), count(int64(len(f.Run.Schedule))), number(int64(f.Runs), "run"))
+	return t
+}
+
+// tellHistory is for a history that nothing is known of but its events.
+func tellHistory(h *history.History, f checker.Finding) told {
+	t := told{Finding: reports.Finding{Property: f.Property, Guarantee: f.Guarantee, Message: f.Message, Events: f.Events, History: h}}
+	for _, l := range f.Chain {
+		t.Chain = append(t.Chain, reports.Link(l))
+	}
+	return t
+}
+
+func replayCommand(token string) string { return "staleproof replay " + token }
+
+// name says which scenario and which defect.
+func name(scenario, defect string) string {
+	if defect == "none" {
+		return scenario
+	}
+	return scenario + " with " + defect
+}
+
+// finding prints a finding in full.
+func (c *console) finding(t *told) {
+	c.broke(t)
+	if t.Guarantee != "" {
+		c.printf("%s", wrap("    the guarantee: ", "    ", t.Guarantee))
+	}
+	c.printf("\n")
+	c.chain(t)
+	c.decisions(t.Decisions, t.token != "")
+	c.field("found", t.found)
+	c.replay(t)
+	if t.stack != "" {
+		c.printf("\n%s\n", strings.TrimSpace(t.stack))
+	}
+}
+
+// broke prints what was broken.
+func (c *console) broke(t *told) {
+	lines := wrap("  ", "    ", t.Message)
+	first, rest, _ := strings.Cut(lines, "\n")
+	head := "broke " + t.Property + ":"
+	first = strings.Replace(first, head, c.style(red, head), 1)
+	c.printf("%s\n%s", first, rest)
+}
+
+// also prints a finding in short: what it broke and how to see the rest.
+func (c *console) also(t *told) {
+	c.printf("%s", wrap("  also ", "    ", t.Message))
+	c.replay(t)
+}
+
+// chain prints the causal chain: number, time, event, words.
+func (c *console) chain(t *told) {
+	if len(t.Chain) == 0 {
+		return
+	}
+	times := make([]string, len(t.Chain))
+	timeWidth, indexWidth := 0, 0
+	for i, l := range t.Chain {
+		times[i] = timeText(l.Time, t.History)
+		timeWidth = max(timeWidth, len(times[i]))
+		indexWidth = max(indexWidth, len(strconv.FormatInt(l.Index, 10))+1)
+	}
+	numberWidth := len(strconv.Itoa(len(t.Chain))) + 2
+	for i, l := range t.Chain {
+		head := fmt.Sprintf("  %*d.  %*s  %-*s  ", numberWidth-1, i+1, timeWidth, times[i], indexWidth, fmt.Sprintf("#%d", l.Index))
+		c.printf("%s", wrap(head, strings.Repeat(" ", len(head)), l.Text))
+	}
+	c.printf("\n")
+}
+
+// timeText writes a time of a history: a duration since its beginning, or the
+// number of a step or tick.
+func timeText(t int64, h *history.History) string {
+	if h != nil && (h.Header.Timing == "untimed" || h.Header.Timing == "bounded") {
+		return strconv.FormatInt(t, 10)
+	}
+	d := time.Duration(t)
+	if d >= time.Millisecond {
+		d = d.Round(time.Millisecond)
+	}
+	return d.String()
+}
+
+// decisions prints what differs from the calm run; simulated says that there is
+// such a thing.
+func (c *console) decisions(list []string, simulated bool) {
+	if len(list) == 0 && simulated {
+		c.field("decisions", "none: the calm run breaks it")
+	}
+	label := "decisions"
+	if len(list) == 1 {
+		label = "decision"
+	}
+	for _, d := range list {
+		c.field(label, d)
+		label = ""
+	}
+}
+
+// field prints a labelled text, if there is one.
+func (c *console) field(label, text string) {
+	if text == "" {
+		return
+	}
+	c.printf("%s", wrap(fmt.Sprintf("  %-9s  ", label), strings.Repeat(" ", 13), text))
+}
+
+// replay prints the command that reproduces a finding, on one line however long.
+func (c *console) replay(t *told) {
+	if t.Replay != "" {
+		c.printf("  %-9s  %s\n", "replay", c.style(bold, t.Replay))
+	}
+}
+
+// findingLine is the finding for machines.
+func (t *told) line(scenario, defect, file string) findingLine {
+	return findingLine{Type: "finding", File: file, Scenario: scenario, Defect: defect, Property: t.Property,
+		Message: t.Message, Events: orEmpty(t.Events), Decisions: orEmpty(t.Decisions), Replay: t.token}
+}
