@@ -49,6 +49,7 @@ func faultsOf(cost uint32) int {
 // local is the part of a local state that the inner loop reads.
 type local struct {
 	hash    uint64
+	value   uint64 // the hash of its value, which invariants see
 	events  uint32 // the first of its own events
 	count   uint16
 	running bool   // it has a Runner that has not returned
@@ -64,6 +65,12 @@ type localInfo struct {
 	past  history
 	other *history // a second history that came to the same key
 	known []miss   // transitions from it that were computed
+}
+
+// valueKey is the value of a process.
+type valueKey struct {
+	proc  int
+	value any
 }
 
 // history is how a local state came about: one event after another local state.
@@ -127,6 +134,7 @@ type engine struct {
 	locals   []local
 	info     []localInfo
 	localIDs []map[uint64]uint32
+	valueIDs map[valueKey]uint64
 	events   []sim.Event
 
 	messages   []message
@@ -172,6 +180,7 @@ func newEngine(sys *System, opt Options, clocked []bool) *engine {
 		e.localIDs[i] = map[uint64]uint32{}
 	}
 	e.messageIDs = map[sim.Message]uint32{}
+	e.valueIDs = map[valueKey]uint64{}
 	e.effectIDs, e.listIDs = map[any]uint32{}, map[string]uint32{}
 	e.sometimes = map[string]bool{}
 	e.lists = make([][]sim.Effect, 1)
@@ -234,6 +243,7 @@ const (
 	kindWide
 	kindSeed
 	kindClock
+	kindValue
 	kindMonitor = 128
 )
 
@@ -428,6 +438,11 @@ func (e *engine) internLocal(proc int, l *sim.Local, p *sim.Panic, past history)
 	for _, call := range l.Calls {
 		x.calls |= 1 << call
 	}
+	vk := valueKey{proc, l.Value}
+	if _, ok := e.valueIDs[vk]; !ok {
+		e.valueIDs[vk] = hash(kindValue, uint64(len(e.valueIDs)))
+	}
+	x.value = e.valueIDs[vk]
 	e.locals = append(e.locals, x)
 	e.info = append(e.info, localInfo{proc: proc, value: l.Value, held: l.Held, panic: p, past: past})
 	return id, true

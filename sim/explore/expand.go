@@ -111,6 +111,7 @@ func (c *chunk) spans(yield func(lo, hi int)) {
 type worker struct {
 	runner
 	filter []uint64 // fingerprints seen lately: most duplicates are near
+	judged shard    // combinations of values that keep the invariants
 
 	c       *chunk
 	from    uint32 // the number of the state being expanded

@@ -327,7 +327,7 @@ func (s *search) accept(chunks []*chunk, dst *states) {
 	base := len(s.links) - dst.len()
 	dst.extend(kept, words, s.opt.Wide)
 	s.links = slices.Grow(s.links, kept)[:len(s.links)+kept]
-	s.each(little, chunks, func(_ *worker, c *chunk) { s.take(c, dst, base) })
+	s.each(little, chunks, func(w *worker, c *chunk) { w.take(c, dst, s.links[base:]) })
 	for _, c := range chunks {
 		if c.bad >= 0 {
 			s.violated = base + c.bad
@@ -395,8 +395,9 @@ func (b *states) extend(n, words int, wide bool) {
 	b.words = slices.Grow(b.words, words)[:len(b.words)+words]
 }
 
-// take copies the kept states of c to their places in dst, and judges them.
-func (s *search) take(c *chunk, dst *states, base int) {
+// take copies the kept states of c to their places in dst, with their links, and
+// judges them.
+func (w *worker) take(c *chunk, dst *states, links []uint64) {
 	i, word := c.state, c.word
 	c.bad = -1
 	c.spans(func(lo, hi int) {
@@ -406,13 +407,13 @@ func (s *search) take(c *chunk, dst *states, base int) {
 			}
 			state := c.next.at(j)
 			dst.low[i] = c.next.low[j]
-			if s.opt.Wide {
+			if w.e.opt.Wide {
 				dst.high[i] = c.next.high[j]
 			}
 			word += copy(dst.words[word:], state)
 			dst.end[i] = uint32(word)
-			s.links[base+i] = c.next.from[j]
-			if c.bad < 0 && s.bad(state) {
+			links[i] = c.next.from[j]
+			if c.bad < 0 && w.bad(state) {
 				c.bad = i
 			}
 			i++
@@ -420,13 +421,33 @@ func (s *search) take(c *chunk, dst *states, base int) {
 	})
 }
 
-// bad reports whether a state violates something.
-func (s *search) bad(state []uint32) bool {
-	if len(s.sys.Invariants) == 0 && !s.anyBroken && !s.anyPanic {
+// bad reports whether a state violates something. Invariants are functions of
+// the values of the processes and the time: each combination is judged once.
+func (w *worker) bad(state []uint32) bool {
+	e := w.e
+	if e.anyBroken || e.anyPanic {
+		if property, _ := e.judgement(state); property != "" {
+			return true
+		}
+	}
+	if len(e.sys.Invariants) == 0 {
 		return false
 	}
-	property, _ := s.judgement(state)
-	return property != ""
+	var f fingerprint
+	for _, ls := range state[:e.procs] {
+		f.low += e.locals[ls].value
+	}
+	if e.clockAt >= 0 {
+		f.low += clockHash(0, uint32(e.now(state)))
+	}
+	if w.judged.has(f.low) {
+		return false
+	}
+	if property, _ := e.judgement(state); property != "" {
+		return true
+	}
+	w.judged.add(f, false)
+	return false
 }
 
 // judgement returns the property that a state violates, and how.

@@ -28,24 +28,40 @@ func shardOf(low uint64) uint64 { return low >> (64 - shardBits) }
 
 // add reports whether f is new in its shard, and adds it.
 func (s *set) add(f fingerprint) bool {
-	sh := &s.shards[shardOf(f.low)]
+	return s.shards[shardOf(f.low)].add(f, s.wide)
+}
+
+func (sh *shard) add(f fingerprint, wide bool) bool {
 	if 8*sh.n >= 5*len(sh.low) {
-		sh.grow(s.wide)
+		sh.grow(wide)
 	}
-	low := f.low
-	if low == 0 {
-		low = 1
-	}
+	low := max(f.low, 1)
 	for i := low & sh.mask; ; i = (i + 1) & sh.mask {
 		switch {
 		case sh.low[i] == 0:
 			sh.low[i] = low
-			if s.wide {
+			if wide {
 				sh.high[i] = f.high
 			}
 			sh.n++
 			return true
-		case sh.low[i] == low && (!s.wide || sh.high[i] == f.high):
+		case sh.low[i] == low && (!wide || sh.high[i] == f.high):
+			return false
+		}
+	}
+}
+
+// has reports whether low is in a shard that is not wide.
+func (sh *shard) has(low uint64) bool {
+	if len(sh.low) == 0 {
+		return false
+	}
+	low = max(low, 1)
+	for i := low & sh.mask; ; i = (i + 1) & sh.mask {
+		switch sh.low[i] {
+		case low:
+			return true
+		case 0:
 			return false
 		}
 	}
