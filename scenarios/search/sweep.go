@@ -110,15 +110,14 @@ func (s *Sweep) Run() (*Result, error) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
+	runners, err := s.runners(workers)
+	if err != nil {
+		return nil, err
+	}
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			r, err := scenarios.NewRunner(s.Scenario, s.Options)
-			if err != nil {
-				chunks[0].err = err // before any seed: an unknown property
-				return
-			}
-			plan := s.planner()
+			r, plan := <-runners, s.planner()
 			for {
 				i := next.Add(1) - 1
 				if i >= stop.Load() || s.quit() {
@@ -142,6 +141,19 @@ func (s *Sweep) Run() (*Result, error) {
 	}
 	wg.Wait()
 	return merge(chunks)
+}
+
+// runners makes a runner for each worker.
+func (s *Sweep) runners(n int) (chan *scenarios.Runner, error) {
+	c := make(chan *scenarios.Runner, n)
+	for range n {
+		r, err := scenarios.NewRunner(s.Scenario, s.Options)
+		if err != nil {
+			return nil, err
+		}
+		c <- r
+	}
+	return c, nil
 }
 
 func (s *Sweep) planner() func(uint64) scenarios.Plan {
