@@ -68,18 +68,24 @@ func Run(beat *Beat, name func(proc int) string, limit time.Duration, run func()
 	}
 }
 
-// blockedStack returns the stacks of the goroutines that run a task and neither
-// run nor wait as coroutines do.
+// blockedStack returns the stacks of the goroutines that run a task and do not
+// wait as coroutines do: first those that block, then those that run, one of
+// which may be in an endless loop. Tasks of other worlds may be among them.
 func blockedStack() string {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]
-	var out bytes.Buffer
+	var blocked, running bytes.Buffer
 	for _, g := range bytes.Split(buf, []byte("\n\n")) {
 		head, _, _ := bytes.Cut(g, []byte("\n"))
-		if bytes.Contains(g, []byte("sim.(*Proc).main")) && !bytes.Contains(head, []byte("[coroutine")) {
-			out.Write(g)
-			out.WriteByte('\n')
+		if !bytes.Contains(g, []byte("sim.(*Proc).main")) || bytes.Contains(head, []byte("[coroutine")) {
+			continue
 		}
+		out := &blocked
+		if bytes.Contains(head, []byte("[run")) { // running, runnable
+			out = &running
+		}
+		out.Write(g)
+		out.WriteByte('\n')
 	}
-	return out.String()
+	return blocked.String() + running.String()
 }

@@ -1,0 +1,177 @@
+package watchdog_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"staleproof/sim"
+	"staleproof/sim/watchdog"
+)
+
+type line func(p *sim.Proc)
+
+func (f line) Run(p *sim.Proc) { f(p) }
+
+type server func(p *sim.Proc, m sim.Message)
+
+func (f server) Handle(p *sim.Proc, m sim.Message) { f(p, m) }
+
+var never = make(chan int)
+
+// Each test has its own: what earlier ones left behind is still there.
+func blockOnChannel() { <-never }
+func blockInTask()    { <-never }
+func blockDeferred()  { <-never }
+
+var locked sync.Mutex
+
+func blockOnLock() { locked.Lock() }
+
+const limit = 150 * time.Millisecond
+
+// watch runs a world of three processes under the watchdog: an idle one before
+// and one behind P, which calls f after 10 ms.
+func watch(cfg sim.Config, f func(p *sim.Proc)) (sim.Result, error) {
+	w := sim.NewWorld(cfg, sim.Calm{}, nil)
+	w.Serve("before", func() sim.Handler { return server(func(p *sim.Proc, m sim.Message) {}) })
+	w.Spawn("P", func() sim.Runner {
+		return line(func(p *sim.Proc) {
+			p.Sleep(10 * time.Millisecond)
+			f(p)
+		})
+	})
+	w.Spawn("behind", func() sim.Runner { return line(func(p *sim.Proc) { p.Sleep(time.Second) }) })
+	var r sim.Result
+	names := w.Names()
+	err := watchdog.Run(w.Heart(), func(i int) string { return names[i] }, limit, func() error {
+		r = w.Run()
+		return nil
+	})
+	if err == nil { // otherwise the run is left behind
+		w.Close()
+	}
+	return r, err
+}
+
+// TestBlocked: a process that blocks outside the simulator is named, with a stack
+// that shows where.
+func TestBlocked(t *testing.T) {
+	locked.TryLock() // for good
+	for _, x := range []struct {
+		name, function string
+		cfg            sim.Config
+		f              func(p *sim.Proc)
+	}{
+		{"channel", "blockOnChannel", sim.Config{}, func(p *sim.Proc) { blockOnChannel() }},
+		{"lock", "blockOnLock", sim.Config{}, func(p *sim.Proc) { blockOnLock() }},
+		{"in a task", "blockInTask", sim.Config{}, func(p *sim.Proc) {
+			p.Go("task", func(p *sim.Proc) { p.Sleep(5); blockInTask() })
+			p.Sleep(time.Hour)
+		}},
+		{"after the end of the run, in a deferred call", "blockDeferred", sim.Config{Horizon: time.Millisecond * 100}, func(p *sim.Proc) {
+			defer blockDeferred()
+			p.Sleep(time.Hour)
+		}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			begin := time.Now()
+			_, err := watch(x.cfg, x.f)
+			var blocked *watchdog.Blocked
+			if !errors.As(err, &blocked) {
+				t.Fatalf("got %v, want a *Blocked", err)
+			}
+			if blocked.Process != "P" {
+				t.Errorf("process %q, want P", blocked.Process)
+			}
+			if !strings.Contains(blocked.Stack, "watchdog_test."+x.function) {
+				t.Errorf("the stack does not show %s:\n%s", x.function, blocked.Stack)
+			}
+			for _, part := range []string{"process P blocks outside the simulator", "use sim.Go, sim.Mutex and sim.Sleep instead", x.function} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("the error does not say %q:\n%s", part, err)
+				}
+			}
+			if took := time.Since(begin); took < limit || took > 20*limit {
+				t.Errorf("took %s, the limit is %s", took, limit)
+			}
+		})
+	}
+}
+
+// TestBusy: a run that takes longer than the limit, but goes on, is left alone.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	begin := time.Now()
+	events := 0
+	r, err := watch(sim.Config{MaxEvents: 1 << 40}, func(p *sim.Proc) {
+		for time.Since(begin) < 3*limit {
+			p.Sleep(time.Microsecond)
+			events++
+		}
+	})
+	if err != nil || r.End != sim.EndDone || events < 1000 {
+		t.Errorf("%v, ended with %s after %d events", err, r.End, events)
+	}
+}
+
+func loop(stop *atomic.Bool) {
+	for !stop.Load() {
+	}
+}
+
+// TestEndlessLoop: code that loops without coming back to the simulator is named too.
+func TestEndlessLoop(t *testing.T) {
+	t.Parallel()
+	var stop atomic.Bool
+	defer stop.Store(true)
+	_, err := watch(sim.Config{}, func(p *sim.Proc) { loop(&stop) })
+	var blocked *watchdog.Blocked
+	if !errors.As(err, &blocked) || blocked.Process != "P" || !strings.Contains(blocked.Stack, "watchdog_test.loop") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSpin: a loop that never sleeps is no case for the watchdog.
+func TestSpin(t *testing.T) {
+	t.Parallel()
+	r, err := watch(sim.Config{}, func(p *sim.Proc) {
+		for {
+			p.Yield("spin")
+		}
+	})
+	if err != nil || r.End != sim.EndLimit {
+		t.Errorf("%v, ended with %s", err, r.End)
+	}
+}
+
+// TestError: the error of the run is passed on.
+func TestError(t *testing.T) {
+	t.Parallel()
+	sentinel := errors.New("sentinel")
+	var beat watchdog.Beat
+	if err := watchdog.Run(&beat, nil, time.Hour, func() error { return sentinel }); err != sentinel {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestBeat: what is set is read, and the beat changes with process and event.
+func TestBeat(t *testing.T) {
+	t.Parallel()
+	var b watchdog.Beat
+	seen := map[uint64]bool{}
+	for proc := range int32(5) {
+		for _, event := range []int64{0, 1, 1 << 20, 1 << 40} {
+			b.Set(proc, event)
+			got, beat := b.Read()
+			if got != int(proc) || seen[beat] {
+				t.Errorf("set %d at %d, read %d, beat %d seen before: %v", proc, event, got, beat, seen[beat])
+			}
+			seen[beat] = true
+		}
+	}
+}
