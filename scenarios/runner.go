@@ -50,6 +50,9 @@ type Outcome struct {
 	Sometimes    checker.Counts
 }
 
+// InitialValue is what every resource of a simulation holds at first.
+var InitialValue = history.IntValue(0)
+
 // PanicProperty is what a panic in a process, or a run that does not end, breaks.
 const PanicProperty = "no-panic"
 
@@ -70,7 +73,7 @@ func NewRunner(sc *Scenario, opt Options) (*Runner, error) {
 		properties = opt.Properties
 	}
 	var err error
-	if r.suite, err = (checker.Config{Header: r.header(&sc.Params), View: r.view(), Init: history.IntValue(0)}).New(properties); err != nil {
+	if r.suite, err = (checker.Config{Header: r.header(&sc.Params), View: r.view(), Init: InitialValue}).New(properties); err != nil {
 		return nil, err
 	}
 	r.world = sim.NewWorld(sim.Config{}, sim.Calm{}, nil)

@@ -119,6 +119,7 @@ func (p *scheduleParser) bad(line int, expected, found, hint string) error {
 // split sorts the lines into keys and decisions.
 func (p *scheduleParser) split(text string) error {
 	first := true
+	text = strings.TrimPrefix(text, "\ufeff") // some editors put a byte order mark there
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(withoutComment(line))
 		if line == "" {

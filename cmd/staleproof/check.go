@@ -13,6 +13,7 @@ import (
 	"staleproof/checker"
 	"staleproof/model/history"
 	"staleproof/reports"
+	"staleproof/scenarios"
 )
 
 // checkOptions are the flags of check.
@@ -20,6 +21,7 @@ type checkOptions struct {
 	model, init, format string
 	budget              int64
 	explain             bool
+	initNamed           bool // --init was given
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -27,16 +29,17 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check HISTORY-FILE...",
 		Short: "judge a history recorded from a real system",
-		Long: `Check judges histories that were recorded from real systems, or by replay
---history. The format is recognised from the content and the model is guessed from
-the operations, unless they are named.
+		Long: `Check judges histories that were recorded from real systems, or written by
+replay --history. The format is recognised from the content and the model is
+guessed from the operations, unless they are named.
 
 ` + modelsText(),
 		Example: `  staleproof check run.jsonl --explain
   staleproof check etcd_000.log --model cas-register`,
 		DisableFlagsInUseLine: true,
 		Args:                  atLeastOne("a history file"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.initNamed = cmd.Flags().Changed("init")
 			opt, err := o.options()
 			if err != nil {
 				return err
@@ -58,10 +61,10 @@ the operations, unless they are named.
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.model, "model", "", "judge by `MODEL`: "+strings.Join(modelNames(), ", "))
-	f.StringVar(&o.init, "init", "nil", "`VALUE` of every resource before the first event")
-	f.StringVar(&o.format, "format", "auto", "`FORMAT` of the file: "+strings.Join(history.Formats(), ", "))
-	f.Int64Var(&o.budget, "budget", checker.DefaultBudget, "most `STEPS` of a search for a linearization")
+	f.StringVar(&o.model, "model", "", "what must hold (`MODEL`): "+strings.Join(modelNames(), ", "))
+	f.StringVar(&o.init, "init", "nil", "`VALUE` of every resource before the first event;\n0 by default in a history of a simulation")
+	f.StringVar(&o.format, "format", "auto", "how the file is written (`FORMAT`): "+strings.Join(history.Formats(), ", "))
+	f.Int64Var(&o.budget, "budget", checker.DefaultBudget, "`STEPS` at most of a search for a linearization")
 	f.BoolVar(&o.explain, "explain", false, "tell how it came to each violation")
 	a.report.flags(cmd)
 	return cmd
@@ -132,12 +135,12 @@ func parseValue(s string) history.Value {
 // the same.
 func (a *app) checkFile(file string, o *checkOptions, opt checker.Options) {
 	began := time.Now()
-	h, err := history.Open(file, o.format)
-	if err == nil && len(h.Events) == 0 {
-		err = &history.SyntaxError{File: file, Expected: "a history", Found: "no events", Hint: "record the history again"}
-	}
+	h, err := open(file, o.format)
 	var r checker.Report
 	if err == nil {
+		if h.Header.Scenario != "" && !o.initNamed {
+			opt.Init = scenarios.InitialValue // the history is a simulation's
+		}
 		if r, err = checker.Check(h, opt); err != nil {
 			err = fmt.Errorf("%s: %w", file, err)
 		}
@@ -157,6 +160,18 @@ func (a *app) checkFile(file string, o *checkOptions, opt checker.Options) {
 	case checker.Inconclusive:
 		a.worse(exitInconclusive)
 	}
+}
+
+// open reads a history that has something to judge.
+func open(file, format string) (*history.History, error) {
+	if file == "" {
+		return nil, usagef("check: expected the name of a history file, found \"\"")
+	}
+	h, err := history.Open(file, format)
+	if err == nil && len(h.Events) == 0 {
+		err = &history.SyntaxError{File: file, Expected: "a history", Found: "no events", Hint: "record the history again"}
+	}
+	return h, err
 }
 
 // judged is a file that has been judged.
@@ -214,7 +229,7 @@ func (a *app) tellJudged(j *judged, o *checkOptions) {
 	for i := range j.findings {
 		a.printf("\n")
 		if f := &j.findings[i]; o.explain {
-			a.finding(f)
+			a.finding(f, true)
 		} else {
 			a.broke(f)
 			a.replay(f)
@@ -237,9 +252,9 @@ func (a *app) tellFenced(j *judged) {
 		a.field("not", strings.Join(not, ", ")+": the servers' notes that it takes are missing")
 	}
 	for _, c := range exercised(j.Sometimes, []checker.Fact{checker.StaleWriteAttempted}) {
-		met = append(met, count(c.Count)+" "+c.Name)
+		met = append(met, c.Name+" "+count(c.Count))
 	}
-	a.field("met", strings.Join(met, ", "))
+	a.printf("%s", wrapWords("  met        ", strings.Repeat(" ", 13), commas(met)))
 	if j.Sometimes[checker.StaleWriteAttempted] == 0 {
 		a.field("", "No stale write was attempted: the fence was not tried.")
 	}

@@ -127,11 +127,14 @@ func (c *console) padded(attribute, text string, n int) string {
 
 // wrap breaks text into lines of at most width columns; the first line stands
 // behind first, the others behind rest.
-func wrap(first, rest, text string) string {
+func wrap(first, rest, text string) string { return wrapWords(first, rest, strings.Fields(text)) }
+
+// wrapWords breaks between words, which may hold spaces.
+func wrapWords(first, rest string, words []string) string {
 	var b strings.Builder
 	line := first
 	begun := false
-	for _, word := range strings.Fields(text) {
+	for _, word := range words {
 		if begun && columns(line)+1+columns(word) > width {
 			b.WriteString(line + "\n")
 			line, begun = rest, false

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -28,9 +29,10 @@ func (a *app) replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay TOKEN|SCHEDULE-FILE",
 		Short: "run a schedule again, event for event",
-		Long: `Replay runs a schedule again: that of a replay token, as every finding has one, or
-that of a schedule file, which is the same in readable text and may be edited.
-The run is the same on every machine; its verdict is the exit code.`,
+		Long: `Replay runs a schedule again: that of a replay token, as every finding has one,
+or that of a schedule file, which is the same in readable text and may be edited
+(delete its digest then). The run is the same on every machine; its verdict is
+the exit code.`,
 		Example: `  staleproof replay sp1:... --history run.jsonl
   staleproof replay sp1:... --schedule run.schedule
   staleproof replay run.schedule`,
@@ -87,6 +89,9 @@ func readRecorded(arg string) (*scenarios.Recorded, error) {
 	}
 	if len(text) > maxSchedule {
 		return nil, usagef("%s: expected a schedule file of at most 1 MiB, found more; is it a history? staleproof check judges those", arg)
+	}
+	if bytes.HasPrefix(text, []byte(`{"format":"`)) {
+		return nil, usagef("%s: expected a replay token or a schedule file, found a history; staleproof check judges it, and its first line holds the token of a simulated one", arg)
 	}
 	rec, err := scenarios.ParseScheduleFile(arg, string(text))
 	return rec, usage(err)
@@ -213,19 +218,16 @@ func (a *app) tellReplay(p *replayed, o *replayOptions) {
 	if a.quiet && p.verdict == checker.Satisfied {
 		return
 	}
-	a.printf("%s: %s in %s, %s of simulated time\n\n", a.style(bold, name(p.Scenario, p.Defects.String())), p.verdict,
+	a.printf("%s: %s, in %s and %s of simulated time\n\n", a.style(bold, name(p.Scenario, p.Defects.String())), p.verdict,
 		number(p.outcome.Result.Events, "event"), timeText(p.outcome.Result.Time, nil))
 	for i := range p.findings {
-		f := &p.findings[i]
-		f.Replay = "" // it has just been typed
-		if i == 0 {
-			a.finding(f)
-		} else {
-			a.also(f)
-		}
+		p.findings[i].Replay = "" // it has just been typed
 	}
+	a.findings(p.findings, true)
 	if len(p.findings) == 0 {
 		a.decisions(p.words, false)
+	} else if len(p.findings) > 1 {
+		a.printf("\n")
 	}
 	for _, why := range p.outcome.Inconclusive {
 		a.field("not judged", why)

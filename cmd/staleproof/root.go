@@ -103,8 +103,8 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 			if len(args) == 0 {
 				return root.Help()
 			}
-			cmd, rest, err := root.Find(args)
-			if err != nil || cmd == root || len(rest) > 0 {
+			cmd, _, err := root.Find(args)
+			if err != nil || cmd == root {
 				return unknown("command", args[0], commandNames(root), "staleproof --help")
 			}
 			return cmd.Help()
@@ -114,21 +114,30 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 
 // flagError says in one line what is wrong with a flag, and names the nearest.
 func flagError(cmd *cobra.Command, err error) error {
-	var missing *pflag.NotExistError
-	var value *pflag.InvalidValueError
-	switch {
-	case errors.As(err, &missing) && missing.GetSpecifiedShortnames() == "":
+	help := cmd.CommandPath() + " --help"
+	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if short := missing.GetSpecifiedShortnames(); short != "" {
+			return usagef("unknown flag \"-%s\": see %s", short, help)
+		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		return unknown("flag", "--"+missing.GetSpecifiedName(), names, cmd.CommandPath()+" --help")
-	case errors.As(err, &value):
-		cause := value.Unwrap()
-		if text := cause.Error(); strings.HasPrefix(text, "strconv.") || strings.HasPrefix(text, "parse error") {
-			cause = fmt.Errorf("expected a %s", value.GetFlag().Value.Type())
-		}
-		return usagef("--%s: %v, found %q", value.GetFlag().Name, cause, value.GetValue())
+		return unknown("flag", "--"+missing.GetSpecifiedName(), names, help)
 	}
-	return usagef("%w; see %s --help", err, cmd.CommandPath())
+	if bare, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return usagef("--%s: expected a value, found none; see %s", bare.GetSpecifiedName(), help)
+	}
+	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		flag := value.GetFlag()
+		cause := value.Unwrap()
+		switch flag.Value.Type() {
+		case "int64":
+			cause = errors.New("expected a whole number")
+		case "bool":
+			cause = errors.New("expected true or false")
+		}
+		return usagef("--%s: %v, found %q", flag.Name, cause, value.GetValue())
+	}
+	return usagef("%w; see %s", err, help)
 }
 
 // unknown is the error of a name that is none of names: it tells the nearest one,

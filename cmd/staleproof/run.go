@@ -35,10 +35,10 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [SCENARIO...]",
 		Short: "simulate scenarios and judge them",
-		Long: `Run simulates the built-in scenarios, or those named. Of each it runs the control,
-which must break nothing and must have met its dangers, and the directed scripts;
-then each defect, which must break what it is listed to break. What the defects
-break is told in words, each with the command that replays it.
+		Long: `Run simulates the built-in scenarios, or those named. Of each it runs the
+control, which must break nothing and must have met its dangers, and the
+directed scripts; then each defect, which must break what it is listed to break.
+What the defects break is told in words, each with the command that replays it.
 
 With --defect a scenario is judged as a system of your own would be: a violation
 is exit code 1. --defect none is the control, --defect all each defect in turn.`,
@@ -60,8 +60,8 @@ is exit code 1. --defect none is the control, --defect all each defect in turn.`
 		},
 	}
 	f := cmd.Flags()
-	f.Var(&o.seeds, "seeds", "`N` or A-B: the seeds of the control; defects are hunted from the first\nof them on, at most 10000")
-	f.StringArrayVar(&o.defects, "defect", nil, "judge with this defect `D` planted; all: each in turn; may be repeated")
+	f.Var(&o.seeds, "seeds", "`N` or A-B: seeds of the control; defects are hunted\nfrom the first of them on, at most 10000")
+	f.StringArrayVar(&o.defects, "defect", nil, "judge with defect `D` planted; may be repeated")
 	f.BoolVar(&o.matrix, "matrix", false, "how soon each defect breaks each property")
 	a.report.flags(cmd)
 	return cmd
@@ -189,13 +189,16 @@ func (a *app) runSuite(trials []trial, o *runOptions) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second interrupt ends the program
 	began := time.Now()
-	var results []*result
+	var results, mine []*result
 	for i := range trials {
 		if ctx.Err() != nil {
 			break
 		}
 		t := &trials[i]
 		if i == 0 || trials[i-1].scenario != t.scenario {
+			if i > 0 && !a.quiet {
+				a.printf("\n")
+			}
 			a.heading(t.scenario, trials, o)
 		}
 		r, err := a.judge(ctx, t, o)
@@ -205,17 +208,24 @@ func (a *app) runSuite(trials []trial, o *runOptions) error {
 		a.row(r, trials, o)
 		a.lines(r, o)
 		a.count(r)
-		results = append(results, r)
+		results, mine = append(results, r), append(mine, r)
+		if i+1 == len(trials) || trials[i+1].scenario != t.scenario || ctx.Err() != nil {
+			a.footing(mine, o)
+			mine = nil
+		}
 	}
 	if len(results) < len(trials) {
 		a.worse(exitInconclusive)
 	}
-	a.epilogue(results, o)
+	a.epilogue(results)
 	if err := a.writeOutputs(); err != nil {
 		return err
 	}
 	if !a.quiet || a.code != exitOK {
-		a.printf("%s\n", a.verdict(results, time.Since(began)))
+		if !a.quiet {
+			a.printf("\n")
+		}
+		a.printf("%s", a.verdict(results, time.Since(began)))
 	}
 	a.summary()
 	return nil

@@ -22,7 +22,7 @@ func (a *app) heading(sc *scenarios.Scenario, trials []trial, o *runOptions) {
 		a.matrixHeading(sc, defect, o)
 		return
 	}
-	a.printf("%s\n", a.style(dim, defect+"  schedules  verdict       broke"))
+	a.printf("%s\n", a.style(dim, defect+"  schedules  verdict      broke"))
 }
 
 // defectWidth is that of the first column of a scenario's table.
@@ -35,6 +35,9 @@ func defectWidth(sc *scenarios.Scenario, trials []trial) int {
 	}
 	return n
 }
+
+// verdictWidth leaves room beside the longest name of a defect for two properties.
+const verdictWidth = 13
 
 // row prints a trial in the table, as soon as it has been judged.
 func (a *app) row(r *result, trials []trial, o *runOptions) {
@@ -52,9 +55,9 @@ func (a *app) row(r *result, trials []trial, o *runOptions) {
 		broke = "nothing"
 	}
 	head := fmt.Sprintf("%s  %9s  ", defect, count(r.Schedules))
-	indent := strings.Repeat(" ", len(head)+14)
+	indent := strings.Repeat(" ", len(head)+verdictWidth)
 	cell := strings.TrimPrefix(wrap(indent, indent, broke), indent)
-	a.printf("%s%s%s", head, a.padded(colour, verdict, 14), cell)
+	a.printf("%s%s%s", head, a.padded(colour, verdict, verdictWidth), cell)
 }
 
 // verdict is a trial's in a word, and its colour.
@@ -73,12 +76,24 @@ func (r *result) verdict() (string, string) {
 	return "SURVIVED", red
 }
 
+// complaint says what is not as expected.
+func (r *result) complaint() string {
+	who := name(r.scenario.Name, r.defect())
+	if broken := r.Broken(); r.control() || r.planted {
+		if len(broken) == 0 {
+			return who + ": " + r.Reason // a script
+		}
+		return who + " broke " + strings.Join(broken, ", ")
+	}
+	return who + " was not caught"
+}
+
 // cellWidth is that of a column of the matrix.
 const cellWidth = 8
 
 // matrixHeading numbers the properties, whose names are too long for columns.
 func (a *app) matrixHeading(sc *scenarios.Scenario, defect string, o *runOptions) {
-	a.printf("  After how many schedules of %s each defect broke each property; * where it must.\n\n", count(int64(o.seeds.to-o.seeds.from)))
+	a.printf("%s\n", wrap("  ", "  ", fmt.Sprintf("How many schedules, of %s, each defect took to break each property; * where it must.", count(int64(o.seeds.to-o.seeds.from)))))
 	for i, p := range sc.Properties {
 		a.printf("  %2d %s\n", i+1, p)
 	}
@@ -104,18 +119,59 @@ func (a *app) matrixRow(r *result, defect string) {
 	a.printf("%s\n", strings.TrimRight(line, " "))
 }
 
-// epilogue prints, below the tables, what they are made of: how each control was
-// tried, and in words what was broken.
-func (a *app) epilogue(results []*result, o *runOptions) {
-	replays := false
+// footing ends the table of a scenario: how its control was tried, and why a
+// verdict is not the expected one.
+func (a *app) footing(results []*result, o *runOptions) {
+	sc := results[0].scenario
+	said := false
 	for _, r := range results {
-		if a.quiet && r.Expected {
+		if r.scenario != sc || r.Reason == "" || a.quiet && r.Expected {
 			continue
 		}
-		if r.control() && !o.matrix || r.Reason != "" {
-			a.tried(r)
-		}
-		if len(r.findings) == 0 {
+		verdict, colour := r.verdict()
+		a.printf("\n%s", wrap("  "+a.style(colour, verdict)+" ", "    ", name(sc.Name, r.defect())+": "+r.Reason))
+		said = true
+	}
+	control := results[0]
+	if a.quiet || o.matrix || !control.control() {
+		return
+	}
+	if !said {
+		a.printf("\n")
+	}
+	var met []string
+	for _, c := range exercised(control.Sometimes, sc.Sometimes) {
+		met = append(met, c.Name+" "+count(c.Count))
+	}
+	a.printf("%s", wrapWords("  control  met ", strings.Repeat(" ", 11), commas(met)))
+	if control.Expected && len(sc.Scripts) > 0 {
+		a.scripts(sc)
+	}
+}
+
+// scripts tells which directed scripts went well, and shows the first.
+func (a *app) scripts(sc *scenarios.Scenario) {
+	var names []string
+	for _, s := range sc.Scripts {
+		names = append(names, s.Name)
+	}
+	a.printf("%s", wrapWords("  scripts  broke nothing: ", strings.Repeat(" ", 11), commas(names)))
+	a.script(sc, &sc.Scripts[0])
+}
+
+// commas puts a comma behind all texts but the last.
+func commas(list []string) []string {
+	for i := range len(list) - 1 {
+		list[i] += ","
+	}
+	return list
+}
+
+// epilogue tells in words what was broken.
+func (a *app) epilogue(results []*result) {
+	replays := false
+	for _, r := range results {
+		if len(r.findings) == 0 || a.quiet && r.Expected {
 			continue
 		}
 		a.printf("\n%s\n", a.style(bold, name(r.scenario.Name, r.defect())))
@@ -123,45 +179,11 @@ func (a *app) epilogue(results []*result, o *runOptions) {
 			a.printf("%s", wrap("  ", "  ", r.doc()))
 		}
 		a.printf("\n")
-		for i := range r.findings {
-			if i == 0 {
-				a.finding(&r.findings[i])
-			} else {
-				a.also(&r.findings[i])
-			}
-			replays = replays || r.findings[i].Replay != ""
-		}
-	}
-	if replays || !a.quiet {
-		a.printf("\n")
+		a.findings(r.findings, !r.Expected)
+		replays = replays || r.findings[0].Replay != ""
 	}
 	if replays {
-		a.printf("In a clone, write \"go run ./cmd/staleproof\" for \"staleproof\".\n")
-	}
-}
-
-// tried says how a trial came to its verdict.
-func (a *app) tried(r *result) {
-	a.printf("\n%s\n", a.style(bold, name(r.scenario.Name, r.defect())))
-	if r.Reason != "" {
-		verdict, colour := r.verdict()
-		a.printf("%s", wrap("  "+a.style(colour, verdict)+": ", "    ", r.Reason))
-	}
-	if !r.control() {
-		return
-	}
-	var met, scripts []string
-	for _, c := range exercised(r.Sometimes, r.scenario.Sometimes) {
-		met = append(met, count(c.Count)+" "+c.Name)
-	}
-	for _, s := range r.scenario.Scripts {
-		scripts = append(scripts, s.Name)
-	}
-	a.field("judged", strings.Join(r.scenario.Properties, ", "))
-	a.field("met", strings.Join(met, ", "))
-	a.field("scripts", strings.Join(scripts, ", "))
-	if r.Expected && len(r.scenario.Scripts) > 0 {
-		a.script(r.scenario, &r.scenario.Scripts[0])
+		a.printf("\nIn a clone, write \"go run ./cmd/staleproof\" for \"staleproof\".\n")
 	}
 }
 
@@ -179,10 +201,9 @@ func (a *app) script(sc *scenarios.Scenario, s *scenarios.Script) {
 
 // verdict sums the trials up in a line.
 func (a *app) verdict(results []*result, took time.Duration) string {
-	var defects, caught, schedules int64
+	var defects, caught int64
 	var bad, open []string
 	for _, r := range results {
-		schedules += r.Schedules
 		if !r.control() {
 			defects++
 		}
@@ -190,28 +211,31 @@ func (a *app) verdict(results []*result, took time.Duration) string {
 		case r.Outcome == checker.Inconclusive:
 			open = append(open, name(r.scenario.Name, r.defect()))
 		case !r.Expected:
-			word, _ := r.verdict()
-			bad = append(bad, name(r.scenario.Name, r.defect())+" "+strings.ToLower(word))
+			bad = append(bad, r.complaint())
 		case !r.control():
 			caught++
 		}
 	}
-	effort := fmt.Sprintf(" (%s, %.1f s)", number(schedules, "schedule"), took.Seconds())
-	planted := len(results) > 0 && results[0].planted
+	effort := fmt.Sprintf(" (%.1f s)", took.Seconds())
 	switch a.code {
 	case exitViolation:
-		return a.style(red, "not as expected: ") + strings.Join(bad, ", ") + effort
+		head := "not as expected:"
+		if results[0].planted {
+			head = "violated:"
+		}
+		return wrap(a.style(red, head)+" ", "  ", strings.Join(bad, ", ")+effort)
 	case exitInconclusive:
 		if len(open) == 0 {
 			open = []string{"interrupted"}
 		}
-		return a.style(yellow, "inconclusive: ") + strings.Join(open, ", ") + effort
+		return wrap(a.style(yellow, "inconclusive:")+" ", "  ", strings.Join(open, ", ")+effort)
 	}
-	text := "nothing broke without a defect"
-	if planted {
+	text := "the control broke nothing"
+	switch {
+	case results[0].planted:
 		text = "nothing broke"
-	} else if defects > 0 {
-		text += fmt.Sprintf(", and %d of %d defects were caught", caught, defects)
+	case defects > 0:
+		text += fmt.Sprintf(", %d of %d defects were caught", caught, defects)
 	}
-	return a.style(green, "as expected: ") + text + effort
+	return wrap(a.style(green, "as expected:")+" ", "  ", text+effort)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,11 +58,27 @@ func name(scenario, defect string) string {
 	return scenario + " with " + defect
 }
 
+// findings prints the first of a run's findings in full and the others in short;
+// promised says to quote the guarantee that was broken.
+func (c *console) findings(list []told, promised bool) {
+	for i := range list {
+		t := &list[i]
+		if i == 0 {
+			c.finding(t, promised)
+			continue
+		}
+		c.printf("\n%s", wrap("  also ", "    ", t.Message))
+		if t.Replay != list[0].Replay {
+			c.replay(t)
+		}
+	}
+}
+
 // finding prints a finding in full.
-func (c *console) finding(t *told) {
+func (c *console) finding(t *told, promised bool) {
 	c.broke(t)
-	if t.Guarantee != "" {
-		c.printf("%s", wrap("    the guarantee: ", "    ", t.Guarantee))
+	if t.Guarantee != "" && promised {
+		c.printf("%s", wrap("    The guarantee: ", "    ", t.Guarantee))
 	}
 	c.printf("\n")
 	c.chain(t)
@@ -82,12 +99,6 @@ func (c *console) broke(t *told) {
 	c.printf("%s\n%s", first, rest)
 }
 
-// also prints a finding in short: what it broke and how to see the rest.
-func (c *console) also(t *told) {
-	c.printf("%s", wrap("  also ", "    ", t.Message))
-	c.replay(t)
-}
-
 // chain prints the causal chain: number, time, event, words.
 func (c *console) chain(t *told) {
 	if len(t.Chain) == 0 {
@@ -95,14 +106,17 @@ func (c *console) chain(t *told) {
 	}
 	times := make([]string, len(t.Chain))
 	timeWidth, indexWidth := 0, 0
+	timed := slices.ContainsFunc(t.Chain, func(l reports.Link) bool { return l.Time != 0 })
 	for i, l := range t.Chain {
-		times[i] = timeText(l.Time, t.History)
+		if timed { // some recorders note no time
+			times[i] = timeText(l.Time, t.History) + "  "
+		}
 		timeWidth = max(timeWidth, len(times[i]))
 		indexWidth = max(indexWidth, len(strconv.FormatInt(l.Index, 10))+1)
 	}
 	numberWidth := len(strconv.Itoa(len(t.Chain))) + 2
 	for i, l := range t.Chain {
-		head := fmt.Sprintf("  %*d.  %*s  %-*s  ", numberWidth-1, i+1, timeWidth, times[i], indexWidth, fmt.Sprintf("#%d", l.Index))
+		head := fmt.Sprintf("  %*d.  %*s%-*s  ", numberWidth-1, i+1, timeWidth, times[i], indexWidth, fmt.Sprintf("#%d", l.Index))
 		c.printf("%s", wrap(head, strings.Repeat(" ", len(head)), l.Text))
 	}
 	c.printf("\n")
