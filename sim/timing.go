@@ -82,9 +82,12 @@ type NextChooser interface {
 }
 
 // happenAny lets any of the events that are possible happen next; the choice is
-// SiteNext, in the order in which they became known, a tick last.
+// SiteNext: messages first, then the others, both in the order in which they
+// became known, a tick last. So no timeout strikes in the calm run while a
+// message is on its way.
 func (w *World) happenAny() {
 	w.listEvents(nil)
+	w.messagesFirst()
 	w.listTicks()
 	switch n := len(w.enabled); {
 	case n == 0:
@@ -141,6 +144,21 @@ func (w *World) listEvents(only *process) {
 		w.ids = append(w.ids, len(kept)-1)
 	}
 	w.queue = kept
+}
+
+// messagesFirst moves the messages among the listed events to the front.
+func (w *World) messagesFirst() {
+	first := 0
+	for i := range w.enabled {
+		if w.enabled[i].Kind != EventDeliver {
+			continue
+		}
+		ev, id := w.enabled[i], w.ids[i]
+		copy(w.enabled[first+1:i+1], w.enabled[first:i])
+		copy(w.ids[first+1:i+1], w.ids[first:i])
+		w.enabled[first], w.ids[first] = ev, id
+		first++
+	}
 }
 
 // obsolete reports whether nobody waits for e any more.
