@@ -67,10 +67,28 @@ func TestEtcdVerdicts(t *testing.T) {
 		if want == Violated && len(r.Violations) == 1 && len(r.Violations[0].Events) != 2 {
 			t.Errorf("log %d: %q names %d events, want the operation's two", n, r.Violations[0].Message, len(r.Violations[0].Events))
 		}
+		if want == Violated {
+			shortest(t, n, openEtcd(t, dir, n), r.Violations[0])
+		}
 		most = max(most, r.Results[0].Steps)
 	}
 	t.Logf("the longest search took %d steps", most)
 	if 10*most > DefaultBudget {
 		t.Errorf("the longest search took %d steps; the default budget %d is no longer ten times that", most, int64(DefaultBudget))
+	}
+}
+
+// shortest checks that the history has a linearization up to just before the
+// last event that a violation names, and none with it.
+func shortest(t *testing.T, n int, h *history.History, v Violation) {
+	names := newNames(false)
+	calls := registerCalls(h, history.NilValue, names)
+	s := search{names: names, config: Config{Budget: DefaultBudget}}
+	end := v.Events[1]
+	if ok, _ := s.check(registerSpec(history.NilValue), calls, end-1); !ok {
+		t.Errorf("log %d: %q, and yet it breaks before #%d", n, v.Message, end)
+	}
+	if ok, _ := s.check(registerSpec(history.NilValue), calls, end); ok {
+		t.Errorf("log %d: %q, and yet an order exists up to #%d", n, v.Message, end)
 	}
 }

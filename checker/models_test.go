@@ -237,6 +237,13 @@ func TestCheckCompletesEnds(t *testing.T) {
 		A fail write op=2 r= stale=2
 		A invoke write op=3 token=1 lease=a value=5
 	`)
+	c := completer{open: make(map[int64]int)}
+	for i := range h.Events {
+		e := c.complete(h, i)
+		if i == 3 && (e.Token != 1 || e.Lease != "a" || e.Resource != "orders/7") {
+			t.Errorf("the end is completed to token %d, lease %q, resource %q", e.Token, e.Lease, e.Resource)
+		}
+	}
 	r, err := Check(h, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -248,5 +255,38 @@ func TestCheckCompletesEnds(t *testing.T) {
 	slices.Sort(broken)
 	if diff := cmp.Diff([]string{"gives-up", "linearizable", "no-false-fencing"}, broken); diff != "" {
 		t.Errorf("broken (-want +got):\n%s", diff)
+	}
+}
+
+// A deleted resource reads as if it had never been written, whatever that is.
+func TestDeleteRestoresTheInitialValue(t *testing.T) {
+	for _, notes := range []string{"with", "without"} {
+		text := `
+			A invoke write op=1 token=1 value=5
+			store apply op=1 token=1
+			A ok write op=1 token=1
+			A invoke delete op=2 token=1
+			store apply op=2 token=1
+			A ok delete op=2 token=1
+			A invoke read op=3 token=1
+			store served op=3 token=1
+			A ok read op=3 token=1 value=7`
+		h := parse(t, timed, text)
+		if notes == "without" {
+			h.Events = slices.DeleteFunc(h.Events, func(e history.Event) bool { return e.Type == history.Note })
+		}
+		s, err := Config{Header: timed, View: sight(h), Init: history.IntValue(7)}.New([]string{"linearizable"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range h.Events {
+			s.Observe(&h.Events[i])
+		}
+		if s.Suspicious() != (notes == "without") {
+			t.Errorf("%s notes: suspicious %v", notes, s.Suspicious())
+		}
+		if r := s.Finish()[0]; r.Outcome != Satisfied {
+			t.Errorf("%s notes: %s: %s", notes, r.Outcome, r.Violation.Message)
+		}
 	}
 }

@@ -40,7 +40,7 @@ func sameLease(a, b Lease) bool { return a == b || a == 0 || b == 0 }
 // table numbers strings densely, in the order of their appearance.
 type table struct {
 	list   []string
-	sorted []int32          // the numbers, by name: the canonical order
+	sorted []int32          // the numbers by name, once a key is asked for
 	index  map[string]int32 // only once list outgrows fewNames
 	last   int32
 }
@@ -84,8 +84,6 @@ func (t *table) add(s string) int32 {
 			t.index[name] = int32(j)
 		}
 	}
-	// A table is sorted only when a key is asked for.
-	t.sorted = t.sorted[:0]
 	t.last = i
 	return i
 }

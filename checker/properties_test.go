@@ -127,6 +127,12 @@ var verdicts = []struct {
 		A ok acquire op=1 token=2 lease=a
 		B ok acquire op=2 token=2 lease=b
 	`, "token 2 granted at #4 was granted before at #3 (orders/7)"},
+	{"token-order", "clients: a token that is used again later", timed, `
+		A invoke acquire op=1
+		A ok acquire op=1 token=2 lease=a
+		B invoke acquire op=2
+		B ok acquire op=2 token=2 lease=b
+	`, "token 2 granted at #4 was granted before at #2 (orders/7)"},
 	{"token-order", "clients: a client that enters again keeps its token", timed, `
 		A invoke acquire op=1
 		A ok acquire op=1 token=2 lease=a
@@ -167,7 +173,7 @@ var verdicts = []struct {
 		A ok acquire op=1 token=1 lease=a
 		A ok renew op=2 token=2 lease=a
 	`, "renewal at #2 answered token 2 for token 1, acquired at #1 (orders/7)"},
-	{"renewal-keeps-token", "clients: a release ends what was acquired", timed, `
+	{"renewal-keeps-token", "clients: what is acquired next has its own token", timed, `
 		A ok acquire op=1 token=1
 		A ok renew op=2 token=1
 		A ok release op=3 token=1
@@ -229,6 +235,10 @@ var verdicts = []struct {
 		L grant token=1 lease=a owner=A expires=60
 		L grant token=1 lease=a owner=A expires=70
 	`, ""},
+	{"exclusive-grant", "a second lease for the same owner is a second lease", timed, `
+		L grant token=1 lease=a owner=A expires=60
+		L grant token=2 lease=b owner=A expires=60
+	`, "token 2 granted at #2 while token 1, granted at #1, was in force (orders/7)"},
 	{"exclusive-grant", "a renewal that resurrects a lease beside another", timed, `
 		L grant token=1 lease=a owner=A expires=60
 		L expire token=1 lease=a owner=A
@@ -284,6 +294,16 @@ var verdicts = []struct {
 		B ok acquire op=2 token=2 lease=b
 		A invoke renew op=3 token=1 lease=a
 		A fail renew op=3 token=1 lease=a error=not-holder
+	`, ""},
+	{"exclusive-grant", "clients: once a renewal was refused, a later one proves no hold from before", timed, `
+		A invoke acquire op=1
+		A ok acquire op=1 token=1 lease=a
+		A invoke renew op=3 token=1 lease=a
+		A fail renew op=3 token=1 lease=a error=not-holder
+		B invoke acquire op=2
+		B ok acquire op=2 token=2 lease=b
+		A invoke renew op=4 token=1 lease=a
+		A ok renew op=4 token=1 lease=a
 	`, ""},
 	{"exclusive-grant", "clients: a renewal of unknown outcome neither proves nor ends a hold", timed, `
 		A invoke acquire op=1
@@ -428,6 +448,10 @@ var verdicts = []struct {
 		A ok acquire op=2 token=1 lease=b
 		A invoke write op=3 token=1 lease=b value=6
 	`, ""},
+	{"gives-up", "an equal token under a lease that was not rejected", timed, `
+		A fail write op=1 token=1 lease=a stale=2
+		A invoke write op=3 token=1 lease=b value=6
+	`, ""},
 	{"gives-up", "without identities an acquisition forgives", timed, `
 		A fail write op=1 token=1 stale=2
 		A ok acquire op=2 token=1
@@ -495,6 +519,14 @@ var verdicts = []struct {
 		store served op=2 token=1
 		A ok read op=2 token=1 value=10
 	`, "write 10 with token 1 failed at #3 and yet took effect (orders/7)"},
+	{"linearizable", "answered stale, and applied after all", timed, `
+		A invoke write op=1 token=1 value=10
+		store apply op=1 token=1
+		A fail write op=1 token=1 stale=1
+		A invoke read op=2 token=1
+		store served op=2 token=1
+		A ok read op=2 token=1 value=10
+	`, "the store answered stale to write 10 with token 1 at #3 and noted apply for it (orders/7)"},
 	{"linearizable", "applied twice, the second time over another write", timed, `
 		A invoke write op=1 token=1 value=10
 		store apply op=1 token=1
@@ -664,6 +696,16 @@ var verdicts = []struct {
 		A invoke write op=1 token=1 value=10
 		A ok write op=1 token=1
 	`, "no order of the operations explains write 10 with token 1 -> ok by A, #3 to #4 (orders/7)"},
+	{"linearizable", "clients: the reply that no order explains is named, not what came before it", timed, `
+		A invoke write op=1 token=2 value=10
+		B invoke write op=2 token=3 value=20
+		B ok write op=2 token=3
+		B invoke write op=3 token=3 value=21
+		B ok write op=3 token=3
+		A fail write op=1 token=2 stale=7
+		B invoke write op=4 token=3 value=22
+		B ok write op=4 token=3
+	`, "no order of the operations explains write 10 with token 2 -> stale (greatest 7) by A, #1 to #6 (orders/7)"},
 	{"linearizable", "clients: an order exists while the two overlap", timed, `
 		B invoke write op=2 token=2 value=20
 		A invoke write op=1 token=1 value=10

@@ -17,7 +17,7 @@ var renewalKeepsToken = Property{
 		if v.Coordinator {
 			return notes(history.Grant, history.Renewed, history.Released, history.Expire)
 		}
-		return events(history.OK, history.Acquire, history.Renew, history.Release)
+		return events(history.OK, history.Acquire, history.Renew)
 	},
 	monitor: func(e *env) Monitor {
 		if e.config.View.Coordinator {
@@ -171,8 +171,6 @@ func (m *renewalsUnaided) Observe(in *Input) bool {
 	}
 	g := at(at(&m.clients, in.Client), in.Scope)
 	switch {
-	case in.F == history.Release:
-		*g = granted{}
 	case in.F == history.Acquire:
 		return m.acquires(in, g)
 	case g.token != 0 && sameLease(g.lease, in.Lease) && g.token != in.Token:
