@@ -295,6 +295,16 @@ var verdicts = []struct {
 		A invoke renew op=3 token=1 lease=a
 		A fail renew op=3 token=1 lease=a error=not-holder
 	`, ""},
+	{"exclusive-grant", "clients: a re-entry goes on with the hold", timed, `
+		A invoke acquire op=1
+		A ok acquire op=1 token=1 lease=a
+		B invoke acquire op=2
+		B ok acquire op=2 token=2 lease=b
+		A invoke acquire op=3
+		A ok acquire op=3 token=1 lease=a
+		A invoke renew op=4 token=1 lease=a
+		A ok renew op=4 token=1 lease=a
+	`, "token 2 acquired at #4 inside the hold of token 1, acquired at #2 and proven by the renew that began at #7 (orders/7)"},
 	{"exclusive-grant", "clients: once a renewal was refused, a later one proves no hold from before", timed, `
 		A invoke acquire op=1
 		A ok acquire op=1 token=1 lease=a

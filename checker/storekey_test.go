@@ -127,6 +127,25 @@ func TestKeys(t *testing.T) {
 			B ok raise op=2 token=2
 			store reject op=1 token=1 highest=2
 		`},
+		{"refused without cause at the same maximum", aided, false, `
+			A invoke raise op=1 token=2 lease=a
+			store raised op=1 token=2 lease=a
+			A ok raise op=1 token=2 lease=a
+			B invoke write op=2 token=2 lease=b
+			store reject op=2 token=2 lease=b highest=2
+			C invoke raise op=3 token=3 lease=c
+			store raised op=3 token=3 lease=c
+			C ok raise op=3 token=3 lease=c
+		`, `
+			A invoke raise op=1 token=2 lease=b
+			store raised op=1 token=2 lease=b
+			A ok raise op=1 token=2 lease=b
+			B invoke write op=2 token=2 lease=b
+			store reject op=2 token=2 lease=b highest=2
+			C invoke raise op=3 token=3 lease=c
+			store raised op=3 token=3 lease=c
+			C ok raise op=3 token=3 lease=c
+		`},
 		{"refused at another maximum", aided, false, `
 			B invoke raise op=2 token=2
 			store raised op=2 token=2
