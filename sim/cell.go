@@ -197,7 +197,7 @@ func (c *Cell) begins(n *process) bool {
 
 // newTask says where a new task stands: where the one that started it does.
 func (c *Cell) newTask(p *Proc) {
-	p.pos, p.took = 0, -1
+	p.pos, p.took, p.gotIt = 0, -1, false
 	if c.cur != nil {
 		c.cur.pos = mix(c.cur.pos, 1)
 		p.pos = mix(c.cur.pos, 2)
@@ -210,18 +210,20 @@ func (c *Cell) slice(p *Proc) {
 	if c.stater == nil {
 		c.findStater(p)
 	}
-	h := mix(p.pos, c.seen())
 	switch {
 	case p.runner == nil && p.starter == nil && p.fn == nil && p.msg != (Message{}):
-		h = foldMessage(h, &p.msg)
-		p.msg.ID = 0
+		c.enter(p, foldMessage(2, &p.msg))
 	case p.gotIt:
-		h = foldMessage(mix(h, 3), &p.got)
+		c.enter(p, foldMessage(3, &p.got))
 	default:
-		h = mix(mix(h, 4), uint64(p.took))
+		c.enter(p, mix(4, uint64(p.took)))
 	}
-	p.pos = h
-	c.mem = mix(c.mem, h)
+}
+
+// enter adds what made p go on, and what it found, to where it stands.
+func (c *Cell) enter(p *Proc, x uint64) {
+	p.pos = mix(mix(p.pos, c.seen()), x)
+	c.mem = mix(c.mem, p.pos)
 	c.cur = p
 }
 
@@ -233,8 +235,15 @@ func (c *Cell) findStater(p *Proc) {
 	}
 }
 
-// seen is what a task finds when it goes on.
-func (c *Cell) seen() uint64 { return c.inbox(c.storage(c.memory())) }
+// seen is what a task finds when it goes on, but for what it asks for later:
+// messages, the disk, the clock.
+func (c *Cell) seen() uint64 {
+	h := c.memory()
+	if len(c.n.tasks) > 1 { // another one may have kept what Proc.Disk returned
+		h = c.storage(h)
+	}
+	return h
+}
 
 func (c *Cell) memory() uint64 {
 	if c.stater == nil {
@@ -304,6 +313,21 @@ func (c *Cell) fold(x uint64) {
 	}
 }
 
+// popped is told that the running task took m out of the mailbox, which is the
+// same as to wait for it, or looked and found none.
+func (c *Cell) popped(m *Message) {
+	if m == nil {
+		c.fold(6)
+		return
+	}
+	c.enter(c.cur, foldMessage(3, m))
+}
+
+// loaded is told that the running task read a value off the disk; looked, that
+// it may read anything there.
+func (c *Cell) loaded(v any) { c.fold(foldExact(7, v)) }
+func (c *Cell) looked()      { c.fold(c.storage(8)) }
+
 func (c *Cell) read(t int64) {
 	c.ReadClock = true
 	c.fold(uint64(t))
@@ -346,7 +370,7 @@ func (c *Cell) checkpoint(p *Proc, v any) {
 	for _, pc := range c.pcs[:n] {
 		h = mix(h, uint64(pc-textBase))
 	}
-	h = c.inbox(c.storage(foldExact(h, v)))
+	h = foldExact(h, v)
 	p.pos, c.mem = h, h
 	p.gotIt = false
 	c.value = v
@@ -403,6 +427,12 @@ func (c *Cell) Local() Local {
 	if len(n.disk.synced)+len(n.disk.pending)+len(n.disk.log) == 0 && !n.up {
 		c.held = c.held[:0] // nothing remembers them
 	}
+	if !n.up {
+		c.mem, c.value = 0, nil // a crash forgets everything
+	}
+	if n.newRunner != nil && len(n.tasks) == 0 {
+		n.mailbox = n.mailbox[:0] // nobody will ever read it
+	}
 	slices.SortFunc(c.held, func(a, b Name) int {
 		return int(a.Caller-b.Caller)<<6 + int(a.Call-b.Call)
 	})
@@ -438,7 +468,7 @@ func (c *Cell) key(l *Local) uint64 {
 		}
 	}
 	h := mix(mix(flags, uint64(n.incarnation)), uint64(n.serials))
-	h = c.seen() ^ scramble(h)
+	h = c.inbox(c.storage(c.memory())) ^ scramble(h)
 	for _, p := range n.tasks {
 		h = mix(mix(h, p.pos), uint64(p.waiting))
 		if p.waiting == waitCall {

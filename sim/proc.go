@@ -75,8 +75,8 @@ func (p *Proc) Now() time.Duration {
 // clock reads the monotonic clock for the process's own code.
 func (p *Proc) clock() int64 {
 	t := p.n.clock.read(p.w.now)
-	if p.w.script != nil {
-		p.w.script.read(t)
+	if c := p.w.cell(); c != nil {
+		c.read(t)
 	}
 	return t
 }
@@ -121,8 +121,8 @@ func (p *Proc) Call(to ID, body any, timeout time.Duration) (any, error) {
 	p.mustLive()
 	p.n.calls++
 	p.call = p.n.calls
-	if p.w.script != nil {
-		p.w.script.name(p)
+	if c := p.w.cell(); c != nil {
+		p.call = c.name()
 	}
 	p.w.send(p.n, Message{From: p.n.id, To: to, Call: p.call, Body: body})
 	if timeout < 0 {
@@ -151,9 +151,15 @@ func (p *Proc) Wait(timeout time.Duration) (m Message, ok bool) {
 		copy(box, box[1:])
 		box[len(box)-1] = Message{}
 		p.n.mailbox = box[:len(box)-1]
+		if c := p.w.cell(); c != nil {
+			c.popped(&m)
+		}
 		return m, true
 	}
 	if timeout < 0 {
+		if c := p.w.cell(); c != nil {
+			c.popped(nil)
+		}
 		p.step()
 		return Message{}, false
 	}
@@ -237,8 +243,8 @@ func (p *Proc) waitFor(kind waitKind, timeout time.Duration) bool {
 // waits that ended in time cost nothing.
 func (p *Proc) arm(timeout time.Duration) {
 	p.deadline = after(p.n.clock.read(p.w.now), timeout)
-	if p.w.script != nil {
-		p.w.script.armed()
+	if c := p.w.cell(); c != nil {
+		c.armed()
 	}
 	if p.alarm == 0 || p.w.cfg.Timing != Timed || p.alarmAt > p.n.clock.when(p.w.now, p.deadline) {
 		p.schedule()
@@ -362,6 +368,7 @@ func (p *Proc) strike(count uint32, label string) {
 // frozenFor freezes the process of the running task p for d.
 func (p *Proc) frozenFor(d int64, suspend bool, label string) {
 	p.n.freeze(d, suspend, label)
+	p.gotIt = false
 	p.n.ready = slices.Insert(p.n.ready, 0, p)
 	p.block()
 }
@@ -378,6 +385,7 @@ func (p *Proc) preempt(label string) {
 	copy(n.ready[1:k], n.ready[:k-1])
 	n.ready[0] = other
 	n.makeReady(p)
+	p.gotIt = false
 	n.forced = true
 	p.block()
 }
@@ -413,8 +421,8 @@ func (p *Proc) After(d time.Duration, body any) {
 	f := w.newFlight(Message{From: n.id, To: n.id, Timer: true, Body: body})
 	w.flights[f].incarnation = n.incarnation
 	w.flights[f].deadline = after(n.clock.read(w.now), d)
-	if w.script != nil {
-		w.script.armed()
+	if c := w.cell(); c != nil {
+		c.armed()
 	}
 	w.schedule(entry{at: n.clock.when(w.now, w.flights[f].deadline), kind: atTimer, proc: n.id, ref: f})
 }
@@ -453,7 +461,11 @@ func (p *Proc) Get(key string) (any, bool) {
 	if p.gone() {
 		return nil, false
 	}
-	return p.n.disk.Get(key)
+	v, ok := p.n.disk.Get(key)
+	if c := p.w.cell(); c != nil {
+		c.loaded(v)
+	}
+	return v, ok
 }
 
 // Checkpoint declares to an exhaustive search that the task's future depends on
@@ -469,8 +481,8 @@ func (p *Proc) Checkpoint(v any) {
 		return
 	}
 	p.w.checkBody(v)
-	if s := p.w.script; s != nil && s.cell != nil {
-		s.cell.checkpoint(p, v)
+	if c := p.w.cell(); c != nil {
+		c.checkpoint(p, v)
 	}
 }
 
@@ -509,4 +521,9 @@ func (p *Proc) Sync() {
 }
 
 // Disk returns the process's disk, to be read.
-func (p *Proc) Disk() *Disk { return &p.n.disk }
+func (p *Proc) Disk() *Disk {
+	if c := p.w.cell(); c != nil {
+		c.looked()
+	}
+	return &p.n.disk
+}

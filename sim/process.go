@@ -78,8 +78,8 @@ func (n *process) newTask(name string) *Proc {
 	}
 	w.tasks++
 	p.n, p.name, p.number = n, name, w.tasks
-	if w.script != nil && w.script.cell != nil {
-		w.script.cell.newTask(p)
+	if c := w.cell(); c != nil {
+		c.newTask(p)
 	}
 	n.tasks = append(n.tasks, p)
 	n.makeReady(p)
@@ -113,7 +113,7 @@ func (n *process) start() {
 	n.up = true
 	n.w.lives++
 	n.life = n.w.lives
-	if s := n.w.script; s != nil && s.cell != nil && !s.cell.begins(n) {
+	if c := n.w.cell(); c != nil && !c.begins(n) {
 		return
 	}
 	if n.newRunner != nil {

@@ -71,31 +71,12 @@ func (s *script) catches(m Message) bool {
 	return false
 }
 
-// turn is told that it is the turn of p, which waited or starts.
-func (s *script) turn(p *Proc) {
-	if s.cell != nil {
-		s.cell.slice(p)
+// cell returns the Cell that w is in the hands of, or nil.
+func (w *World) cell() *Cell {
+	if w.script == nil {
+		return nil
 	}
-}
-
-// read is told that a process read its clock, armed that it will look at it.
-func (s *script) read(t int64) {
-	if s.cell != nil {
-		s.cell.read(t)
-	}
-}
-
-func (s *script) armed() {
-	if s.cell != nil {
-		s.cell.armed()
-	}
-}
-
-// name gives a call of p its number.
-func (s *script) name(p *Proc) {
-	if s.cell != nil {
-		p.call = s.cell.name()
-	}
+	return w.script.cell
 }
 
 // scripted pauses p's process if the script says so.

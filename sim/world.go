@@ -403,8 +403,8 @@ func (w *World) pick() *coro {
 	if p.c == nil {
 		w.mount(p)
 	}
-	if w.script != nil {
-		w.script.turn(p)
+	if c := w.cell(); c != nil {
+		c.slice(p)
 	}
 	w.beat.Set(int32(n.id), w.events)
 	return p.c
