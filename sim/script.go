@@ -17,6 +17,7 @@ type script struct {
 	holds   []hold
 	held    []Message
 	pauses  []pauseAt
+	stalled []*Proc
 	limit   int64 // let timers ring up to this time
 	advance bool  // run to limit, not only until no message is on its way
 	cell    *Cell // a process alone instead, in the hands of a Cell
@@ -27,9 +28,12 @@ type hold struct {
 	match    func(body any) bool
 }
 
+// pauseAt is a yield at which a process is to freeze, or only the task that comes
+// to it.
 type pauseAt struct {
 	proc  ID
 	label string
+	task  bool
 }
 
 // Script puts w, which has not run yet, in the hands of a script.
@@ -88,6 +92,12 @@ func (p *Proc) scripted(label string) {
 		}
 		s.pauses = append(s.pauses[:i], s.pauses[i+1:]...)
 		n := p.n
+		if at.task {
+			p.w.note(Note{Kind: NoteStall, Proc: n.id, Label: label})
+			s.stalled = append(s.stalled, p)
+			p.waitFor(waitTime, 0)
+			return
+		}
 		n.frozen = true
 		n.thaw = 1<<63 - 1
 		p.w.note(Note{Kind: NotePause, Proc: n.id, Label: label})
@@ -149,6 +159,29 @@ func (s *Script) Deliver(from ID, match func(body any) bool) bool {
 // PauseAt freezes a process when it next comes to the yield with this label.
 func (s *Script) PauseAt(proc ID, label string) {
 	s.w.script.pauses = append(s.w.script.pauses, pauseAt{proc: proc, label: label})
+}
+
+// StallAt stalls the task that next comes to the yield with this label; the other
+// tasks of its process go on.
+func (s *Script) StallAt(proc ID, label string) {
+	s.w.script.pauses = append(s.w.script.pauses, pauseAt{proc: proc, label: label, task: true})
+}
+
+// Stalled reports whether a task of the process stalls.
+func (s *Script) Stalled(proc ID) bool {
+	return slices.ContainsFunc(s.w.script.stalled, func(p *Proc) bool { return p.n != nil && p.n.id == proc })
+}
+
+// GoOn lets the stalled tasks of a process go on.
+func (s *Script) GoOn(proc ID) {
+	x := s.w.script
+	for _, p := range x.stalled {
+		if p.n != nil && p.n.id == proc && !s.w.over {
+			p.wake(true)
+		}
+	}
+	x.stalled = slices.DeleteFunc(x.stalled, func(p *Proc) bool { return p.n == nil || p.n.id == proc })
+	s.Settle()
 }
 
 // Paused reports whether a process is frozen.
