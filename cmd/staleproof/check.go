@@ -47,10 +47,8 @@ guessed from the operations, unless they are named.
 			if err := a.report.check(); err != nil {
 				return err
 			}
-			for i, file := range args {
-				if i > 0 && !a.quiet {
-					a.printf("\n")
-				}
+			for _, file := range args {
+				a.gap()
 				a.checkFile(file, &o, opt)
 			}
 			if err := a.writeOutputs(); err != nil {
@@ -62,10 +60,11 @@ guessed from the operations, unless they are named.
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.model, "model", "", "what must hold (`MODEL`): "+strings.Join(modelNames(), ", "))
-	f.StringVar(&o.init, "init", "nil", "`VALUE` of every resource before the first event;\n0 by default in a history of a simulation")
-	f.StringVar(&o.format, "format", "auto", "how the file is written (`FORMAT`): "+strings.Join(history.Formats(), ", "))
-	f.Int64Var(&o.budget, "budget", checker.DefaultBudget, "`STEPS` at most of a search for a linearization")
+	f.StringVar(&o.init, "init", "nil", "`VALUE` of every resource before the first event:\nnil by default, in a simulation's history 0")
+	f.StringVar(&o.format, "format", "auto", "auto, or how it is written (`FORMAT`): "+strings.Join(history.Formats(), ", "))
+	f.Int64Var(&o.budget, "budget", checker.DefaultBudget, "`STEPS` at most of a search for a linear order")
 	f.BoolVar(&o.explain, "explain", false, "tell how it came to each violation")
+	f.Lookup("init").DefValue, f.Lookup("format").DefValue = "", "" // said in their words
 	a.report.flags(cmd)
 	return cmd
 }
@@ -214,12 +213,11 @@ func (a *app) tellJudged(j *judged, o *checkOptions) {
 	if a.quiet && j.Outcome == checker.Satisfied {
 		return
 	}
-	colour := map[checker.Outcome]string{checker.Satisfied: green, checker.Violated: red, checker.Inconclusive: yellow}[j.Outcome]
 	guessed := ""
 	if j.Guessed {
 		guessed = ", guessed from its operations"
 	}
-	a.printf("%s: %s\n", a.style(bold, j.file), a.style(colour, j.Outcome.String()))
+	a.printf("%s: %s\n", a.style(bold, j.file), a.style(colourOf(j.Outcome), j.Outcome.String()))
 	a.field("model", j.Model+guessed)
 	a.field("judged", number(int64(j.Operations), "operation")+" by "+strings.Join(j.properties(), ", "))
 	if j.Model == "fenced" {
@@ -227,7 +225,7 @@ func (a *app) tellJudged(j *judged, o *checkOptions) {
 	}
 	a.field("open", j.reason)
 	for i := range j.findings {
-		a.printf("\n")
+		a.gap()
 		if f := &j.findings[i]; o.explain {
 			a.finding(f, true)
 		} else {
@@ -236,7 +234,8 @@ func (a *app) tellJudged(j *judged, o *checkOptions) {
 		}
 	}
 	if len(j.findings) > 0 && !o.explain {
-		a.printf("\n  --explain tells how it came to that.\n")
+		a.gap()
+		a.printf("  --explain tells how it came to that.\n")
 	}
 }
 
@@ -255,8 +254,8 @@ func (a *app) tellFenced(j *judged) {
 		met = append(met, c.Name+" "+count(c.Count))
 	}
 	a.printf("%s", wrapWords("  met        ", strings.Repeat(" ", 13), commas(met)))
-	if j.Sometimes[checker.StaleWriteAttempted] == 0 {
-		a.field("", "No stale write was attempted: the fence was not tried.")
+	if j.Sometimes[checker.StaleWriteAttempted] == 0 && j.Outcome == checker.Satisfied {
+		a.field("", "No stale write was seen: the fence was not tried.")
 	}
 }
 
@@ -270,7 +269,7 @@ func (j *judged) properties() []string {
 }
 
 func (a *app) judgedLines(j *judged, took time.Duration) {
-	a.line(checkedLine{"checked", j.file, j.Model, j.Operations, j.Outcome.String(), orEmpty(j.broken()), j.reason, seconds(took)})
+	a.line(checkedLine{"checked", j.file, j.Model, j.Operations, j.Outcome.String(), orEmpty(j.broken()), j.reason, elapsed(took)})
 	for i := range j.findings {
 		a.line(j.findings[i].line("", "", j.file))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -55,6 +56,13 @@ func (c *console) printf(format string, args ...any) {
 	fmt.Fprintf(c.text(), format, args...)
 }
 
+// gap leaves a line blank before what comes next, unless one is.
+func (c *console) gap() {
+	if s := c.text(); s.lines > 0 && !s.blank {
+		c.printf("\n")
+	}
+}
+
 // fail prints an error.
 func (c *console) fail(err error) {
 	c.status.clear()
@@ -69,14 +77,19 @@ func (c *console) brokenStream() error {
 	return nil
 }
 
-// stream remembers the first error of writing.
+// stream remembers the first error of writing, and whether it ends with a blank
+// line.
 type stream struct {
-	w   io.Writer
-	err error
+	w     io.Writer
+	err   error
+	lines int
+	blank bool
 }
 
 func (s *stream) Write(b []byte) (int, error) {
 	n, err := s.w.Write(b)
+	s.lines += bytes.Count(b, []byte("\n"))
+	s.blank = bytes.HasSuffix(b, []byte("\n\n")) || string(b) == "\n"
 	if s.err == nil {
 		s.err = err
 	}

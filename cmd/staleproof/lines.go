@@ -28,7 +28,7 @@ type runLine struct {
 	Broken    []string `json:"broken"`
 	Sometimes counts   `json:"sometimes"`
 	Reason    string   `json:"reason,omitempty"`
-	Seconds   seconds  `json:"seconds"`
+	Seconds   elapsed  `json:"seconds"`
 }
 
 // killLine says how soon a defect broke a property.
@@ -60,7 +60,7 @@ type replayedLine struct {
 	Digest   string   `json:"digest"`
 	Status   string   `json:"status"`
 	Broken   []string `json:"broken"`
-	Seconds  seconds  `json:"seconds"`
+	Seconds  elapsed  `json:"seconds"`
 }
 
 type checkedLine struct {
@@ -71,7 +71,7 @@ type checkedLine struct {
 	Status     string   `json:"status"`
 	Broken     []string `json:"broken"`
 	Reason     string   `json:"reason,omitempty"`
-	Seconds    seconds  `json:"seconds"`
+	Seconds    elapsed  `json:"seconds"`
 }
 
 type summaryLine struct {
@@ -101,10 +101,10 @@ func (a *app) summary() {
 	a.line(summaryLine{"summary", status, a.code})
 }
 
-// seconds is a time to the millisecond.
-type seconds time.Duration
+// elapsed is a time in seconds, to the millisecond.
+type elapsed time.Duration
 
-func (s seconds) MarshalJSON() ([]byte, error) {
+func (s elapsed) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, math.Round(time.Duration(s).Seconds()*1000)/1000, 'f', -1, 64), nil
 }
 

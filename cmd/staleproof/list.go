@@ -34,10 +34,8 @@ func (a *app) listCommand() *cobra.Command {
 			if len(args) == 0 {
 				args = lists
 			}
-			for i, arg := range args {
-				if i > 0 {
-					a.printf("\n")
-				}
+			for _, arg := range args {
+				a.gap()
 				a.printf("%s\n", a.style(bold, strings.ToUpper(arg)))
 				map[string]func(bool){"scenarios": a.listScenarios, "properties": a.listProperties, "defects": a.listDefects}[arg](long)
 			}
@@ -84,7 +82,7 @@ func (a *app) listScenarios(long bool) {
 		}
 		a.line(l)
 		if i > 0 && long {
-			a.printf("\n")
+			a.gap()
 		}
 		a.item(sc.Name, sc.Doc, nameWidth)
 		if long {
@@ -129,7 +127,7 @@ func (a *app) listProperties(long bool) {
 	for i, p := range checker.Properties() {
 		a.line(propertyLine{"property", p.Name, p.Guarantee, p.Timed, p.Untimed, p.Bounded})
 		if i > 0 && long {
-			a.printf("\n")
+			a.gap()
 		}
 		a.item(p.Name, p.Guarantee, nameWidth)
 		if long {
@@ -177,7 +175,7 @@ func (a *app) listDefects(long bool) {
 		}
 		a.line(l)
 		if i > 0 && long {
-			a.printf("\n")
+			a.gap()
 		}
 		a.item(d.Name, d.Doc, nameWidth)
 		if long {

@@ -218,7 +218,7 @@ func (a *app) tellReplay(p *replayed, o *replayOptions) {
 	if a.quiet && p.verdict == checker.Satisfied {
 		return
 	}
-	a.printf("%s: %s, in %s and %s of simulated time\n\n", a.style(bold, name(p.Scenario, p.Defects.String())), p.verdict,
+	a.printf("%s: %s (%s, %s)\n\n", a.style(bold, name(p.Scenario, p.Defects.String())), a.style(colourOf(p.verdict), p.verdict.String()),
 		number(p.outcome.Result.Events, "event"), timeText(p.outcome.Result.Time, nil))
 	for i := range p.findings {
 		p.findings[i].Replay = "" // it has just been typed
@@ -227,7 +227,7 @@ func (a *app) tellReplay(p *replayed, o *replayOptions) {
 	if len(p.findings) == 0 {
 		a.decisions(p.words, false)
 	} else if len(p.findings) > 1 {
-		a.printf("\n")
+		a.gap()
 	}
 	for _, why := range p.outcome.Inconclusive {
 		a.field("not judged", why)
@@ -242,7 +242,7 @@ func (a *app) tellReplay(p *replayed, o *replayOptions) {
 func (a *app) replayLines(p *replayed, took time.Duration) {
 	defect := p.Defects.String()
 	a.line(replayedLine{"replayed", p.Scenario, defect, p.outcome.Result.Events, fmt.Sprintf("%016x", p.Digest),
-		p.verdict.String(), orEmpty(p.broken()), seconds(took)})
+		p.verdict.String(), orEmpty(p.broken()), elapsed(took)})
 	for i := range p.findings {
 		a.line(p.findings[i].line(p.Scenario, defect, ""))
 	}

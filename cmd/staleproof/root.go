@@ -52,8 +52,8 @@ tokens, judges what happens, and says in words what went wrong.
   staleproof replay sp1:...           a failure again, event for event
   staleproof check history.jsonl      a history recorded from a real system
 
-Exit codes: 0 as expected, 1 violation, 2 bad arguments or input, 3 inconclusive,
-70 internal error, nondeterminism or a replay that went another way.`,
+Exit codes: 0 as expected, 1 violation, 2 bad arguments or input,
+3 inconclusive, 70 internal error, nondeterminism or a diverged replay.`,
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -70,7 +70,7 @@ Exit codes: 0 as expected, 1 violation, 2 bad arguments or input, 3 inconclusive
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "machine lines on stdout, text for people on stderr")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print only what is not as expected")
-	flags.Var(&a.color, "color", "auto, always or never; NO_COLOR turns auto off")
+	flags.Var(&a.color, "color", "auto, always or never; NO_COLOR means never")
 	root.AddCommand(a.runCommand(), a.replayCommand(), a.checkCommand(), a.listCommand())
 	root.SetHelpCommand(helpCommand(root))
 	return root

@@ -20,18 +20,23 @@ import (
 	"staleproof/scenarios/search"
 )
 
-// defaultSeeds is how many seeds a control runs, and at most a hunt for a defect.
-const defaultSeeds = 10_000
+// defaultSeeds is how many seeds a control runs; maxHunt is how many schedules may
+// pass until a defect has broken what it must.
+const (
+	defaultSeeds = 10_000
+	maxHunt      = 10_000
+)
 
 // runOptions are the flags of run.
 type runOptions struct {
 	seeds   seedRange
 	defects []string
 	matrix  bool
+	hunt    uint64 // how many schedules a hunt for a defect has at most
 }
 
 func (a *app) runCommand() *cobra.Command {
-	o := runOptions{seeds: seedRange{0, defaultSeeds}}
+	o := runOptions{seeds: seedRange{0, defaultSeeds}, hunt: maxHunt}
 	cmd := &cobra.Command{
 		Use:   "run [SCENARIO...]",
 		Short: "simulate scenarios and judge them",
@@ -196,9 +201,7 @@ func (a *app) runSuite(trials []trial, o *runOptions) error {
 		}
 		t := &trials[i]
 		if i == 0 || trials[i-1].scenario != t.scenario {
-			if i > 0 && !a.quiet {
-				a.printf("\n")
-			}
+			a.gap()
 			a.heading(t.scenario, trials, o)
 		}
 		r, err := a.judge(ctx, t, o)
@@ -222,9 +225,7 @@ func (a *app) runSuite(trials []trial, o *runOptions) error {
 		return err
 	}
 	if !a.quiet || a.code != exitOK {
-		if !a.quiet {
-			a.printf("\n")
-		}
+		a.gap()
 		a.printf("%s", a.verdict(results, time.Since(began)))
 	}
 	a.summary()
@@ -245,7 +246,7 @@ func (a *app) judge(ctx context.Context, t *trial, o *runOptions) (*result, erro
 	case t.control() || t.planted:
 		r.Verdict, err = s.Judge()
 	default:
-		s.To = s.From + min(maxHunt, seedLimit-s.From)
+		s.To = s.From + min(o.hunt, seedLimit-s.From)
 		r.Verdict, err = s.Hunt(t.exposure.Breaks)
 	}
 	if err != nil {
@@ -263,9 +264,6 @@ func (a *app) judge(ctx context.Context, t *trial, o *runOptions) (*result, erro
 	a.report.runs = append(a.report.runs, r.report())
 	return r, nil
 }
-
-// maxHunt is how many schedules may pass until a defect has broken what it must.
-const maxHunt = 10_000
 
 // explain shrinks and explains what was broken: the properties that the defect
 // must break, first; the others only where nothing should have broken.
@@ -324,7 +322,7 @@ func (r *result) soonest(property string) int64 {
 func (a *app) lines(r *result, o *runOptions) {
 	a.line(runLine{Type: "run", Scenario: r.scenario.Name, Defect: r.defect(), Schedules: r.Schedules, Events: r.Events,
 		First: r.first(), Status: r.Outcome.String(), Expected: r.Expected, Breaks: orEmpty(r.exposure.Breaks), Broken: orEmpty(r.Broken()),
-		Sometimes: exercised(r.Sometimes, r.scenario.Sometimes), Reason: r.Reason, Seconds: seconds(r.took)})
+		Sometimes: exercised(r.Sometimes, r.scenario.Sometimes), Reason: r.Reason, Seconds: elapsed(r.took)})
 	if o.matrix {
 		for _, p := range r.Broken() {
 			a.line(killLine{"kill", r.scenario.Name, r.defect(), p, r.soonest(p)})

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -89,7 +88,7 @@ func (r *result) complaint() string {
 }
 
 // cellWidth is that of a column of the matrix.
-const cellWidth = 8
+const cellWidth = 7
 
 // matrixHeading numbers the properties, whose names are too long for columns.
 func (a *app) matrixHeading(sc *scenarios.Scenario, defect string, o *runOptions) {
@@ -99,7 +98,7 @@ func (a *app) matrixHeading(sc *scenarios.Scenario, defect string, o *runOptions
 	}
 	line := defect
 	for i := range sc.Properties {
-		line += fmt.Sprintf("%*s", cellWidth-1, strconv.Itoa(i+1)) + " "
+		line += fmt.Sprintf("%*d ", cellWidth-1, i+1)
 	}
 	a.printf("\n%s\n", a.style(dim, strings.TrimRight(line, " ")))
 }
@@ -123,21 +122,16 @@ func (a *app) matrixRow(r *result, defect string) {
 // verdict is not the expected one.
 func (a *app) footing(results []*result, o *runOptions) {
 	sc := results[0].scenario
-	said := false
+	a.gap()
 	for _, r := range results {
-		if r.scenario != sc || r.Reason == "" || a.quiet && r.Expected {
-			continue
+		if r.Reason != "" {
+			verdict, colour := r.verdict()
+			a.printf("%s", wrap("  "+a.style(colour, verdict)+" ", "    ", name(sc.Name, r.defect())+": "+r.Reason))
 		}
-		verdict, colour := r.verdict()
-		a.printf("\n%s", wrap("  "+a.style(colour, verdict)+" ", "    ", name(sc.Name, r.defect())+": "+r.Reason))
-		said = true
 	}
 	control := results[0]
 	if a.quiet || o.matrix || !control.control() {
 		return
-	}
-	if !said {
-		a.printf("\n")
 	}
 	var met []string
 	for _, c := range exercised(control.Sometimes, sc.Sometimes) {
@@ -174,16 +168,18 @@ func (a *app) epilogue(results []*result) {
 		if len(r.findings) == 0 || a.quiet && r.Expected {
 			continue
 		}
-		a.printf("\n%s\n", a.style(bold, name(r.scenario.Name, r.defect())))
+		a.gap()
+		a.printf("%s\n", a.style(bold, name(r.scenario.Name, r.defect())))
 		if !r.control() {
 			a.printf("%s", wrap("  ", "  ", r.doc()))
 		}
-		a.printf("\n")
+		a.gap()
 		a.findings(r.findings, !r.Expected)
 		replays = replays || r.findings[0].Replay != ""
 	}
 	if replays {
-		a.printf("\nIn a clone, write \"go run ./cmd/staleproof\" for \"staleproof\".\n")
+		a.gap()
+		a.printf("In a clone, write \"go run ./cmd/staleproof\" for \"staleproof\".\n")
 	}
 }
 
@@ -193,7 +189,8 @@ func (a *app) script(sc *scenarios.Scenario, s *scenarios.Script) {
 	if err != nil {
 		return // it was judged, and reported, before
 	}
-	a.printf("\n%s", wrap("  ", "  ", s.Name+": "+s.Doc))
+	a.gap()
+	a.printf("%s", wrap("  ", "  ", s.Name+": "+s.Doc))
 	for line := range strings.Lines(p.Transcript()) {
 		a.printf("    %s", line)
 	}

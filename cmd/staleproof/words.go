@@ -58,6 +58,16 @@ func name(scenario, defect string) string {
 	return scenario + " with " + defect
 }
 
+func colourOf(o checker.Outcome) string {
+	switch o {
+	case checker.Satisfied:
+		return green
+	case checker.Violated:
+		return red
+	}
+	return yellow
+}
+
 // findings prints the first of a run's findings in full and the others in short;
 // promised says to quote the guarantee that was broken.
 func (c *console) findings(list []told, promised bool) {
@@ -67,7 +77,8 @@ func (c *console) findings(list []told, promised bool) {
 			c.finding(t, promised)
 			continue
 		}
-		c.printf("\n%s", wrap("  also ", "    ", t.Message))
+		c.gap()
+		c.printf("%s", wrap("  also ", "    ", t.Message))
 		if t.Replay != list[0].Replay {
 			c.replay(t)
 		}
@@ -80,13 +91,17 @@ func (c *console) finding(t *told, promised bool) {
 	if t.Guarantee != "" && promised {
 		c.printf("%s", wrap("    The guarantee: ", "    ", t.Guarantee))
 	}
-	c.printf("\n")
+	c.gap()
 	c.chain(t)
+	if t.token != "" || t.Replay != "" {
+		c.gap()
+	}
 	c.decisions(t.Decisions, t.token != "")
 	c.field("found", t.found)
 	c.replay(t)
 	if t.stack != "" {
-		c.printf("\n%s\n", strings.TrimSpace(t.stack))
+		c.gap()
+		c.printf("%s\n", strings.TrimSpace(t.stack))
 	}
 }
 
@@ -119,7 +134,6 @@ func (c *console) chain(t *told) {
 		head := fmt.Sprintf("  %*d.  %*s%-*s  ", numberWidth-1, i+1, timeWidth, times[i], indexWidth, fmt.Sprintf("#%d", l.Index))
 		c.printf("%s", wrap(head, strings.Repeat(" ", len(head)), l.Text))
 	}
-	c.printf("\n")
 }
 
 // timeText writes a time of a history: a duration since its beginning, or the

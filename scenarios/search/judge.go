@@ -54,13 +54,19 @@ func (s *Sweep) Hunt(properties []string) (*Verdict, error) {
 }
 
 // Survey sweeps all seeds and judges like [Sweep.Hunt]: its kills tell how soon
-// each property was broken.
+// each property was broken. A property is not judged any more once it was. Stop is
+// not used.
 func (s *Sweep) Survey(properties []string) (*Verdict, error) {
 	part := *s
-	part.Stop = []string{}
 	v := &Verdict{Result: Result{Inconclusive: map[string]int64{}}}
 	part.Progress = s.after(&v.Result)
+	judged := s.Options.Properties
+	if judged == nil {
+		judged = s.Scenario.Properties
+	}
 	for part.From < s.To && !v.Interrupted {
+		part.Options.Properties = append([]string{}, missing(judged, &v.Result)...)
+		part.Stop = append(missing([]string{scenarios.PanicProperty}, &v.Result), part.Options.Properties...)
 		if err := v.extend(&part, s.To); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"staleproof/scenarios"
+	"staleproof/sim"
+)
+
+// TestBadInput: bad input is one line on stderr that says what was expected and
+// what to do, exit code 2, nothing on stdout, and no file.
+func TestBadInput(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	tok := badFiles(t)
+	changed := []byte(tok)
+	changed[len(changed)/2] ^= 1
+	other := scenarios.Recorded{Scenario: "no-such-scenario"}
+	untimed := scenarios.Recorded{Scenario: "textbook", Revision: 1, Timing: sim.Untimed}
+	if sc, err := scenarios.Lookup("textbook"); err == nil {
+		untimed.Revision, untimed.Params = sc.Revision, sc.Params
+	}
+	for _, c := range []struct {
+		args []string
+		want string // the beginning of the line
+	}{
+		// Histories.
+		{[]string{"check", "empty"}, "empty: expected a history, found an empty file; "},
+		{[]string{"check", "folder"}, "folder: expected a history, found a directory; "},
+		{[]string{"check", "missing"}, "missing: expected a history, found no such file; "},
+		{[]string{"check", "binary"}, "binary: expected a history ("},
+		{[]string{"check", "garbage"}, "garbage: expected a history ("},
+		{[]string{"check", "truncated.jsonl"}, "truncated.jsonl:2: expected "},
+		{[]string{"check", "wrongtype.jsonl"}, "wrongtype.jsonl:2: expected an integer in field \"time\", found the string \"soon\""},
+		{[]string{"check", "unknownf.jsonl"}, "unknownf.jsonl:2: expected the name of an operation or a note in field \"f\", found the string \"wrote\"; did you mean \"write\"?"},
+		{[]string{"check", "unasked.jsonl"}, "unasked.jsonl:2: expected "},
+		{[]string{"check", "twice.jsonl"}, "twice.jsonl:3: expected "},
+		{[]string{"check", "order.jsonl"}, "order.jsonl:3: expected "},
+		{[]string{"check", "longline.jsonl"}, "longline.jsonl:2: expected a line of at most 1048576 bytes"},
+		{[]string{"check", "header.jsonl"}, "header.jsonl: expected a history, found no events; "},
+		{[]string{"check", ""}, "check: expected the name of a history file, found \"\""},
+		{[]string{"check"}, "check: expected a history file, found no argument; see staleproof check --help"},
+		{[]string{"check", "--model", "fence", "empty"}, "unknown model \"fence\": did you mean fenced?"},
+		{[]string{"check", "--model", "x", "empty"}, "unknown model \"x\": "},
+		{[]string{"check", "--format", "staleprof", "empty"}, "unknown format \"staleprof\": did you mean staleproof?"},
+		{[]string{"check", "--budget", "0", "empty"}, "--budget: expected a number of steps from 1, found 0"},
+		{[]string{"check", "--budget", "many", "empty"}, "--budget: expected a whole number, found \"many\""},
+
+		// Replay tokens and schedule files.
+		{[]string{"replay", strings.Replace(tok, "sp1:", "sp2:", 1)}, "replay token: expected version sp1, found sp2: "},
+		{[]string{"replay", other.Token()}, "replay token: unknown scenario \"no-such-scenario\": expected one of "},
+		{[]string{"replay", untimed.Token()}, "replay token: expected timing timed, found untimed; "},
+		{[]string{"replay", string(changed)}, "replay token: "},
+		{[]string{"replay", tok[:len(tok)-3]}, "replay token: "},
+		{[]string{"replay", tok[1:]}, "replay: expected a token that begins with sp1: or a schedule file, found neither: "},
+		{[]string{"replay", "sp1:"}, "replay token: "},
+		{[]string{"replay", "empty"}, "empty: expected \"staleproof.schedule/1\", found an empty file; "},
+		{[]string{"replay", "folder"}, "folder: expected a replay token or a schedule file, found a directory; "},
+		{[]string{"replay", "missing"}, "replay: expected a token that begins with sp1: or a schedule file, found neither: \"missing\"; "},
+		{[]string{"replay", "binary"}, "binary:1: expected \"staleproof.schedule/1\", found "},
+		{[]string{"replay", "longline.jsonl"}, "longline.jsonl: expected a schedule file of at most 1 MiB, found more; "},
+		{[]string{"replay", "order.jsonl"}, "order.jsonl: expected a replay token or a schedule file, found a history; "},
+		{[]string{"replay"}, "replay: expected a replay token or a schedule file, found 0 arguments; "},
+		{[]string{"replay", tok, tok}, "replay: expected a replay token or a schedule file, found 2 arguments; "},
+
+		// Arguments.
+		{[]string{"rnu"}, "unknown command \"rnu\": did you mean run?"},
+		{[]string{"frobnicate"}, "unknown command \"frobnicate\": expected one of check, list, replay, run"},
+		{[]string{"help", "rnu"}, "unknown command \"rnu\": did you mean run?"},
+		{[]string{"run", "texbook"}, "unknown scenario \"texbook\": did you mean textbook?"},
+		{[]string{"run", "--sedes", "5"}, "unknown flag \"--sedes\": did you mean --seeds?"},
+		{[]string{"run", "-z"}, "unknown flag \"-z\": see staleproof run --help"},
+		{[]string{"run", "--seeds", "few"}, "--seeds: expected a number of seeds from 1 to 2147483647, or a range A-B, found \"few\""},
+		{[]string{"run", "--seeds", "9-3"}, "--seeds: expected a range A-B of seeds from 0 to 2147483647, A not above B, found \"9-3\""},
+		{[]string{"run", "--seeds"}, "--seeds: expected a value, found none; see staleproof run --help"},
+		{[]string{"run", "--defect", "store-ignore-token"}, "unknown defect \"store-ignore-token\": did you mean store-ignores-token?"},
+		{[]string{"run", "textbook", "--defect", "x"}, "unknown defect \"x\": see staleproof list defects"},
+		{[]string{"run", "--matrix", "--defect", "none"}, "run: expected --matrix or --defect, found both"},
+		{[]string{"list", "scenaros"}, "unknown list \"scenaros\": did you mean scenarios?"},
+		{[]string{"list", "--color", "sometimes"}, "--color: expected auto, always or never, found \"sometimes\""},
+		{[]string{"list", "--json=maybe"}, "--json: expected true or false, found \"maybe\""},
+		{[]string{"list", "--junit", "x"}, "unknown flag \"--junit\": "},
+
+		// Places to write to.
+		{[]string{"run", "--junit", "folder"}, "--junit: expected the name of a file, found the folder folder"},
+		{[]string{"run", "--junit", "none/x.xml"}, "--junit: expected a file in a folder that exists, found no folder none; make it first"},
+		{[]string{"run", "--report", "empty"}, "--report: expected a folder, found the file empty"},
+		{[]string{"replay", tok, "--history", "none/h"}, "--history: expected a file in a folder that exists, found no folder none; make it first"},
+		{[]string{"replay", tok, "--schedule", "folder"}, "--schedule: expected the name of a file, found the folder folder"},
+		{[]string{"replay", string(changed), "--history", "h", "--schedule", "s", "--junit", "j", "--report", "r"}, "replay token: "},
+	} {
+		code, out, errs := invoke(c.args...)
+		if code != exitUsage || out != "" {
+			t.Errorf("%.60q: expected exit code 2 and nothing on stdout, found %d and %q", c.args, code, out)
+		}
+		if !oneLineOf(errs, "staleproof: "+c.want) {
+			t.Errorf("%.60q: expected one line\n  staleproof: %s...\nfound\n  %s", c.args, c.want, errs)
+		}
+	}
+	left(t, dir, badFileNames...)
+}
+
+// badFileNames are what badFiles makes, sorted.
+var badFileNames = []string{"binary", "empty", "folder", "garbage", "header.jsonl", "longline.jsonl", "order.jsonl",
+	"truncated.jsonl", "twice.jsonl", "unasked.jsonl", "unknownf.jsonl", "wrongtype.jsonl"}
+
+// badFiles makes the files of the table in the working folder, and returns a good
+// replay token.
+func badFiles(t *testing.T) string {
+	t.Helper()
+	const header = `{"format":"staleproof.history/1"}` + "\n"
+	const invoked = `{"index":5,"time":1,"process":"A","type":"invoke","f":"read","op":1,"resource":"r"}` + "\n"
+	for name, text := range map[string]string{
+		"empty": "", "binary": "\x7fELF\x02\x01\x01\x00\x00\xff\xfe", "garbage": "hello\n", "header.jsonl": header,
+		"truncated.jsonl": header + `{"index":5,"time":1,"proc`,
+		"wrongtype.jsonl": header + strings.Replace(invoked, `"time":1`, `"time":"soon"`, 1),
+		"unknownf.jsonl":  header + strings.Replace(invoked, `"read"`, `"wrote"`, 1),
+		"unasked.jsonl":   header + strings.Replace(invoked, `"invoke"`, `"ok"`, 1),
+		"twice.jsonl":     header + invoked + strings.NewReplacer(`"index":5`, `"index":6`, `"op":1`, `"op":2`).Replace(invoked),
+		"order.jsonl":     header + invoked + strings.NewReplacer(`"index":5`, `"index":4`, `"op":1`, `"op":2`, `"A"`, `"B"`).Replace(invoked),
+		"longline.jsonl":  header + `{"index":5,"text":"` + strings.Repeat("x", 2<<20) + `"}` + "\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(".", "folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return token(t, "store-ignores-token")
+}
+
+// TestSeveralFiles: bad input among several files does not hide the others.
+func TestSeveralFiles(t *testing.T) {
+	code, out, errs := invoke("check", "testdata/good.jsonl", "testdata/no-such-file", "testdata/bad.jsonl")
+	if code != exitUsage || !strings.Contains(out, "good.jsonl: satisfied") || !strings.Contains(out, "bad.jsonl: violated") || !oneLineOf(errs, "staleproof: testdata/no-such-file: ") {
+		t.Errorf("expected both verdicts, an error and exit code 2, found %d:\n%s%s", code, out, errs)
+	}
+}

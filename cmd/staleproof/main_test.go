@@ -1,0 +1,522 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"staleproof/model"
+	"staleproof/model/history"
+	"staleproof/scenarios"
+	"staleproof/scenarios/search"
+	"staleproof/sim/watchdog"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// invoke runs the command in this process.
+func invoke(args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// Times are the only thing that may differ between two runs.
+var (
+	textSeconds = regexp.MustCompile(`\([0-9.]+ s\)`)
+	jsonSeconds = regexp.MustCompile(`"seconds":[0-9.]+`)
+)
+
+func normal(text string) string {
+	return jsonSeconds.ReplaceAllString(textSeconds.ReplaceAllString(text, "(0.0 s)"), `"seconds":0`)
+}
+
+// golden compares text with a file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got), go test -update rewrites it:\n%s", file, diff)
+	}
+}
+
+// token returns the replay token of the first finding of a defect.
+func token(t *testing.T, defect string) string {
+	t.Helper()
+	_, out, errs := invoke("run", "textbook", "--defect", defect, "--json")
+	for line := range strings.Lines(out) {
+		var l struct{ Type, Replay string }
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.Type == "finding" {
+			return l.Replay
+		}
+	}
+	t.Fatalf("expected a finding, found:\n%s%s", out, errs)
+	return ""
+}
+
+// TestOutput holds what people and machines read against golden files.
+func TestOutput(t *testing.T) {
+	broken := token(t, "store-ignores-token")
+	for _, c := range []struct {
+		name, reason string
+		exit         int
+		args         []string
+	}{
+		{"help", "what a newcomer sees first", 0, []string{"--help"}},
+		{"help-run", "the flags of the main job", 0, []string{"run", "--help"}},
+		{"list", "all there is, in short", 0, []string{"list"}},
+		{"list-long", "all of each", 0, []string{"list", "--long"}},
+		{"run", "the main job: everything as expected", 0, []string{"run", "--seeds", "500"}},
+		{"run-defect", "a defect, judged as a user's system", 1, []string{"run", "textbook", "--defect", "store-ignores-token"}},
+		{"run-defect-json", "the same for machines", 1, []string{"run", "textbook", "--defect", "store-ignores-token", "--json"}},
+		{"run-control", "the control alone", 0, []string{"run", "--defect", "none", "--seeds", "500"}},
+		{"run-untried", "a danger that never occurred is no pass", 3, []string{"run", "textbook", "--defect", "none", "--seeds", "1-1"}},
+		{"run-matrix", "how soon, and what these seeds do not catch", 1, []string{"run", "--matrix", "--seeds", "100"}},
+		{"run-quiet", "nothing to complain of", 0, []string{"run", "--defect", "none", "--seeds", "500", "--quiet"}},
+		{"replay", "a finding again", 1, []string{"replay", broken}},
+		{"replay-json", "the same for machines", 1, []string{"replay", broken, "--json"}},
+		{"check-good", "a fence that holds", 0, []string{"check", "testdata/good.jsonl"}},
+		{"check-bad", "a stale write in a history without notes", 1, []string{"check", "--explain", "testdata/bad.jsonl"}},
+		{"check-json", "several files, for machines", 1, []string{"check", "--json", "testdata/good.jsonl", "testdata/bad.jsonl", "testdata/register.log"}},
+		{"check-register", "a model that is named, and an initial value", 0, []string{"check", "--model", "cas-register", "--init", "5", "testdata/register.log"}},
+		{"check-register-nil", "the same history from nil, explained: it tells no times", 1, []string{"check", "--explain", "testdata/register.log"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errs := invoke(c.args...)
+			if code != c.exit {
+				t.Errorf("%s: expected exit code %d, found %d: %s", c.reason, c.exit, code, errs)
+			}
+			if isJSON := strings.HasSuffix(c.name, "-json"); !isJSON && errs != "" {
+				t.Errorf("%s: expected nothing on stderr, found %q", c.reason, errs)
+			}
+			golden(t, c.name+".golden", normal(out))
+			fits(t, out)
+		})
+	}
+}
+
+// fits says which lines of text are wider than 80 columns and hold no token.
+func fits(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if columns(line) > width && !strings.Contains(line, "sp1:") && !strings.HasPrefix(line, "{") && !strings.Contains(line, "https://") {
+			t.Errorf("expected at most %d columns, found %d: %s", width, columns(line), line)
+		}
+	}
+}
+
+// TestJSON: text goes to stderr, and each line has the documented fields in the
+// documented order.
+func TestJSON(t *testing.T) {
+	fields := map[string]string{
+		"run":      "type scenario defect schedules events first? status expected breaks broken sometimes reason? seconds",
+		"kill":     "type scenario defect property schedules",
+		"finding":  "type file? scenario? defect? property message events decisions replay?",
+		"replayed": "type scenario defect events digest status broken seconds",
+		"checked":  "type file model operations status broken reason? seconds",
+		"summary":  "type status exit",
+		"scenario": "type name doc properties sometimes defects",
+		"property": "type name guarantee timed untimed bounded",
+		"defect":   "type name doc case scenarios",
+	}
+	for _, args := range [][]string{
+		{"run", "--seeds", "500"},
+		{"run", "--matrix", "--seeds", "20"},
+		{"run", "--defect", "none", "--seeds", "1"},
+		{"replay", token(t, "store-ignores-token")},
+		{"check", "testdata/good.jsonl", "testdata/bad.jsonl"},
+		{"list"},
+	} {
+		_, text, _ := invoke(args...)
+		code, out, errs := invoke(append(args, "--json")...)
+		if normal(errs) != normal(text) {
+			t.Errorf("%v: expected the text on stderr (-text +stderr):\n%s", args, cmp.Diff(normal(text), normal(errs)))
+		}
+		last := ""
+		for line := range strings.Lines(out) {
+			kind, keys := members(t, line)
+			if !matches(keys, strings.Fields(fields[kind])) {
+				t.Errorf("%v: expected the fields %s, found %v", args, fields[kind], keys)
+			}
+			last = kind
+		}
+		if last != "summary" && args[0] != "list" {
+			t.Errorf("%v: expected a summary last, found %q", args, last)
+		}
+		var s summaryLine
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &s); err != nil || s.Exit != code && args[0] != "list" {
+			t.Errorf("%v: expected a summary with exit %d, found %s", args, code, lines[len(lines)-1])
+		}
+	}
+}
+
+// members returns the type of a line and its keys in their order.
+func members(t *testing.T, line string) (kind string, keys []string) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(line))
+	if _, err := d.Token(); err != nil {
+		t.Fatalf("%v in %s", err, line)
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		keys = append(keys, key.(string))
+		var value any
+		if err := d.Decode(&value); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		if len(keys) == 1 {
+			kind, _ = value.(string)
+		}
+		if value == nil {
+			t.Errorf("%s is null in %s", key, line)
+		}
+	}
+	return kind, keys
+}
+
+// matches says whether keys are the wanted ones in order; those with a ? may be
+// absent.
+func matches(keys, want []string) bool {
+	for _, w := range want {
+		name, optional := strings.CutSuffix(w, "?")
+		switch {
+		case len(keys) > 0 && keys[0] == name:
+			keys = keys[1:]
+		case !optional:
+			return false
+		}
+	}
+	return len(keys) == 0
+}
+
+// TestReplayFiles: the history and the schedule of a replay are the same bytes
+// each time, on any number of processors, from the token and from the schedule.
+func TestReplayFiles(t *testing.T) {
+	dir := t.TempDir()
+	tok := token(t, "store-reapplies-copies")
+	var first []byte
+	source := tok
+	for i, processors := range []int{1, 2, 2} {
+		old := runtime.GOMAXPROCS(processors)
+		file := filepath.Join(dir, "h.jsonl")
+		schedule := filepath.Join(dir, "s.schedule")
+		code, out, errs := invoke("replay", source, "--history", file, "--schedule", schedule)
+		runtime.GOMAXPROCS(old)
+		if code != exitViolation || errs != "" {
+			t.Fatalf("expected exit code 1, found %d: %s%s", code, out, errs)
+		}
+		h, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = h
+		} else if !bytes.Equal(first, h) {
+			t.Errorf("replay %d: expected the same history", i)
+		}
+		source = schedule // the last time
+		if i == 0 {
+			source = tok
+		}
+	}
+	if !bytes.Contains(first, []byte(`"replay":"`+tok+`"`)) {
+		t.Errorf("expected the token in the first line, found %.300s", first)
+	}
+	if code, out, _ := invoke("check", filepath.Join(dir, "h.jsonl")); code != exitViolation || !strings.Contains(out, tok) {
+		t.Errorf("expected check to judge the history alike, found exit code %d:\n%s", code, out)
+	}
+	left(t, dir, "h.jsonl", "s.schedule")
+}
+
+// left says whether a folder holds just the named files.
+func left(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files in the folder (-want +got):\n%s", diff)
+	}
+}
+
+// TestControlHistory: what a satisfied run writes down, check finds satisfied.
+func TestControlHistory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "h.jsonl")
+	sc, err := scenarios.Lookup("textbook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := scenarios.Recorded{Scenario: sc.Name, Revision: sc.Revision, Params: sc.Params}
+	r, err := scenarios.NewRunner(sc, scenarios.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rec.Digest = r.Replay(&rec.Params, nil).Result.Digest
+	if code, out, errs := invoke("replay", rec.Token(), "--history", file); code != exitOK {
+		t.Fatalf("expected exit code 0, found %d:\n%s%s", code, out, errs)
+	}
+	if code, out, errs := invoke("check", file); code != exitOK {
+		t.Errorf("expected exit code 0, found %d:\n%s%s", code, out, errs)
+	}
+	rec.Digest++
+	code, out, errs := invoke("replay", rec.Token())
+	if code != exitInternal || out != "" || !strings.HasPrefix(errs, "staleproof: diverged: expected digest ") {
+		t.Errorf("expected a diverged replay and exit code 70, found %d:\n%s%s", code, out, errs)
+	}
+}
+
+// TestUnexpected: what is not as expected changes the exit code and is told.
+func TestUnexpected(t *testing.T) {
+	sc, err := scenarios.Lookup("textbook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	impossible := *sc
+	impossible.Scripts = []scenarios.Script{{Name: "impossible", Steps: "A acquire\ndeliver A write 10"}}
+	survivor := scenarios.Exposure{Defect: model.StoreIgnoresToken, Breaks: []string{"no-stale-write", "gives-up"}}
+	for _, c := range []struct {
+		reason string
+		trials []trial
+		want   string
+	}{
+		{"a defect that does not break what it must", []trial{{scenario: sc}, {scenario: sc, exposure: survivor}},
+			"not as expected: textbook with store-ignores-token was not caught"},
+		{"a script that cannot be played", []trial{{scenario: &impossible}},
+			"script impossible, step \"deliver A write 10\": expected a message that is held"},
+	} {
+		var out, errs bytes.Buffer
+		a := newApp(&out, &errs)
+		if err := a.open(); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.runSuite(c.trials, &runOptions{seeds: seedRange{0, 300}, hunt: 300}); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(strings.Fields(out.String()), " ")
+		if a.code != exitViolation || !strings.Contains(got, c.want) {
+			t.Errorf("%s: expected exit code 1 and %q, found %d:\n%s", c.reason, c.want, a.code, out.String())
+		}
+	}
+}
+
+// TestMainJobRejectsEveryStaleWrite: the danger is met often, and never got through.
+func TestMainJobRejectsEveryStaleWrite(t *testing.T) {
+	_, out, _ := invoke("run", "textbook", "--defect", "none", "--seeds", "2000", "--json")
+	var l struct {
+		Broken    []string
+		Sometimes map[string]int64
+	}
+	line, _, _ := strings.Cut(out, "\n")
+	if err := json.Unmarshal([]byte(line), &l); err != nil {
+		t.Fatal(err)
+	}
+	attempted, rejected := l.Sometimes["stale-write-attempted"], l.Sometimes["stale-write-rejected"]
+	if len(l.Broken) > 0 || attempted < 200 || attempted != rejected {
+		t.Errorf("expected 200 stale writes of 2,000 schedules at least, all rejected, found %d and %d: %s", attempted, rejected, line)
+	}
+}
+
+// TestReportFiles: --report and --junit write what they say.
+func TestReportFiles(t *testing.T) {
+	dir := t.TempDir()
+	pages, junit := filepath.Join(dir, "pages"), filepath.Join(dir, "junit.xml")
+	for _, args := range [][]string{
+		{"run", "textbook", "--defect", "store-ignores-token"},
+		{"replay", token(t, "store-ignores-token")},
+		{"check", "testdata/bad.jsonl"},
+	} {
+		code, out, errs := invoke(append(args, "--report", pages, "--junit", junit)...)
+		if code != exitViolation || !strings.Contains(out, "report: "+filepath.Join(pages, "index.html")) {
+			t.Errorf("%v: expected exit code 1 and the path of the report, found %d:\n%s%s", args, code, out, errs)
+		}
+		for _, file := range []string{junit, filepath.Join(pages, "index.html")} {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Contains(text, []byte("broke ")) && !bytes.Contains(text, []byte("violated")) {
+				t.Errorf("%v: expected the violation in %s, found\n%.500s", args, file, text)
+			}
+		}
+		os.RemoveAll(pages)
+		os.Remove(junit)
+	}
+}
+
+// badWriter fails or panics.
+type badWriter struct{ err error }
+
+func (w badWriter) Write([]byte) (int, error) {
+	if w.err == nil {
+		panic("out of order")
+	}
+	return 0, w.err
+}
+
+// TestInternal: what goes wrong inside is one line and exit code 70.
+func TestInternal(t *testing.T) {
+	var errs bytes.Buffer
+	if code := run([]string{"list"}, badWriter{}, &errs); code != exitInternal || !oneLineOf(errs.String(), "staleproof: internal error: out of order (in staleproof/cmd/staleproof.badWriter.Write, line ") {
+		t.Errorf("a panic: expected exit code 70 and one line, found %d: %s", code, errs.String())
+	}
+	errs.Reset()
+	if code := run([]string{"list"}, badWriter{errors.New("disk full")}, &errs); code != exitInternal || !oneLineOf(errs.String(), "staleproof: cannot write to the standard output: disk full") {
+		t.Errorf("a broken stream: expected exit code 70 and one line, found %d: %s", code, errs.String())
+	}
+	for _, err := range []error{&watchdog.Blocked{Process: "A"}, &scenarios.NondeterminismError{}, &search.PanicError{Value: "x"}, errors.New("any")} {
+		if code := exitCode(err); code != exitInternal {
+			t.Errorf("%T: expected exit code 70, found %d", err, code)
+		}
+	}
+}
+
+func oneLineOf(text, begins string) bool {
+	return strings.HasPrefix(text, begins) && strings.Count(text, "\n") == 1
+}
+
+// TestWriteFile: a file is written as a whole or not at all.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "f")
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile(file, func(w io.Writer) error { w.Write([]byte("half")); return errors.New("no more") }); err == nil {
+		t.Error("expected an error")
+	}
+	if text, _ := os.ReadFile(file); string(text) != "old" {
+		t.Errorf("expected the old file, found %q", text)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile(link, func(w io.Writer) error { _, err := w.Write([]byte("new")); return err }); err != nil {
+		t.Error(err)
+	}
+	if text, _ := os.ReadFile(file); string(text) != "new" {
+		t.Errorf("expected the new text behind the link, found %q", text)
+	}
+	left(t, dir, "f", "link")
+	if err := writeFile(os.DevNull, func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Fatalf("%s was replaced: %v", os.DevNull, err)
+	}
+}
+
+// TestSeeds: --seeds takes a number or a range.
+func TestSeeds(t *testing.T) {
+	for _, c := range []struct {
+		text     string
+		from, to uint64
+		bad      bool
+	}{
+		{"1", 0, 1, false}, {"100000", 0, 100000, false}, {"5-5", 5, 6, false}, {"5-7", 5, 8, false}, {"0-0", 0, 1, false},
+		{"0", 0, 0, true}, {"-5", 0, 0, true}, {"7-5", 0, 0, true}, {"5-", 0, 0, true}, {"", 0, 0, true},
+		{"1e6", 0, 0, true}, {"2147483648", 0, 0, true}, {"0-2147483647", 0, 2147483648, false}, {"1-2-3", 0, 0, true},
+	} {
+		var s seedRange
+		if err := s.Set(c.text); (err != nil) != c.bad || !c.bad && s != (seedRange{c.from, c.to}) {
+			t.Errorf("%q: expected %d to %d, bad %t, found %+v, %v", c.text, c.from, c.to, c.bad, s, err)
+		}
+	}
+}
+
+// TestColor: colour only where it is asked for; the text is the same.
+func TestColor(t *testing.T) {
+	_, plain, _ := invoke("run", "textbook", "--defect", "store-ignores-token")
+	_, coloured, _ := invoke("run", "textbook", "--defect", "store-ignores-token", "--color", "always")
+	if strings.Contains(plain, "\x1b") || !strings.Contains(coloured, "\x1b[31m") {
+		t.Error("expected colour with --color always and none on a pipe")
+	}
+	bare := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(coloured, "")
+	if strings.Join(strings.Fields(normal(bare)), " ") != strings.Join(strings.Fields(normal(plain)), " ") {
+		t.Errorf("expected the same text (-plain +coloured):\n%s", cmp.Diff(plain, bare))
+	}
+}
+
+// TestStatus: a terminal's line is written over and taken away; elsewhere nothing
+// is said of short work, and nothing at all when told to be quiet.
+func TestStatus(t *testing.T) {
+	for _, c := range []struct {
+		reason   string
+		tty, off bool
+		said     bool
+	}{{"a terminal", true, false, true}, {"a pipe", false, false, true}, {"quiet", true, true, false}} {
+		var b bytes.Buffer
+		s := &status{w: &b, tty: c.tty, off: c.off}
+		s.begin("textbook")
+		s.progress(64, 6400)
+		if b.Len() > 0 {
+			t.Errorf("%s: expected nothing at once, found %q", c.reason, b.String())
+		}
+		s.next = s.since
+		s.progress(12800, 1280000)
+		if said := strings.Contains(b.String(), "textbook: 12,800 schedules, "); said != c.said {
+			t.Errorf("%s: found %q", c.reason, b.String())
+		}
+		s.done()
+		if cleared := strings.HasSuffix(b.String(), "\r\x1b[K"); cleared != (c.tty && c.said) {
+			t.Errorf("%s: found %q", c.reason, b.String())
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -999: "-999"} {
+		if got := count(n); got != want {
+			t.Errorf("count: expected %s, found %s", want, got)
+		}
+	}
+	long := strings.Repeat("word ", 30) + strings.Repeat("x", 100)
+	for line := range strings.Lines(wrap("  * ", "    ", long)) {
+		if columns(strings.TrimRight(line, "\n")) > width && !strings.Contains(line, "xxx") {
+			t.Errorf("too wide: %q", line)
+		}
+	}
+	if got, want := wrap("a ", "b ", ""), "a\n"; got != want {
+		t.Errorf("wrap of nothing: expected %q, found %q", want, got)
+	}
+	for timing, want := range map[string]string{"timed": "1.235s", "": "1.235s", "untimed": "1234567890", "bounded": "1234567890"} {
+		h := &history.History{Header: history.Header{Timing: timing}}
+		if got := timeText(1234567890, h); got != want {
+			t.Errorf("time of a %q history: expected %s, found %s", timing, want, got)
+		}
+	}
+}
