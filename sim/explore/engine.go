@@ -184,8 +184,8 @@ func newEngine(sys *System, opt Options, clocked []bool) *engine {
 	e.effectIDs, e.listIDs = map[any]uint32{}, map[string]uint32{}
 	e.sometimes = map[string]bool{}
 	e.lists = make([][]sim.Effect, 1)
-	e.memo.alloc(1024)
-	e.judge.alloc(1024)
+	e.memo.alloc(64)
+	e.judge.alloc(64)
 	e.monIDs = make([]map[any]uint32, e.mons)
 	e.monitors, e.broken = make([][]Monitor, e.mons), make([][]string, e.mons)
 	for k, first := range sys.Monitors {

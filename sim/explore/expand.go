@@ -112,6 +112,8 @@ type worker struct {
 	runner
 	filter []uint64 // fingerprints seen lately: most duplicates are near
 	judged shard    // combinations of values that keep the invariants
+	// unfiltered turns the filter off.
+	unfiltered bool
 
 	c       *chunk
 	from    uint32 // the number of the state being expanded
@@ -151,7 +153,8 @@ func (w *worker) expandChunk(c *chunk, front *states, base uint32) {
 func (w *worker) fillHoles(c *chunk, front *states, base uint32) {
 	w.c = c
 	c.misses, c.judging = c.misses[:0], c.judging[:0]
-	clear(w.filter)
+	w.unfiltered = true // holes are out of order: nothing may be left out for what came later
+	defer func() { w.unfiltered = w.e.opt.Wide }()
 	for i := range c.holes {
 		h := &c.holes[i]
 		if h.filled {
@@ -160,7 +163,6 @@ func (w *worker) fillHoles(c *chunk, front *states, base uint32) {
 		h.start = c.next.len()
 		h.filled = w.expand(front, h.state, base)
 		h.end = c.next.len()
-		clear(w.filter) // holes are out of order: nothing may be left out for them
 	}
 }
 
@@ -175,11 +177,11 @@ func (w *worker) expand(front *states, i int, base uint32) bool {
 		w.successors(s, f)
 	}
 	if w.missed {
+		w.unsee(c.next.low[n:])
 		c.next.cut(n)
 		c.faulty.cut(nf)
 		c.faults = c.faults[:nf]
 		c.generated = generated
-		clear(w.filter)
 		return false
 	}
 	if w.ordinal == 0 {
@@ -288,7 +290,7 @@ func (w *worker) apply(s []uint32, f fingerprint, p, at int, o *outcome) {
 // seen reports whether the fingerprint went by lately, so that its state is
 // known or among the candidates before this one.
 func (w *worker) seen(low uint64) bool {
-	if w.e.opt.Wide || w.trace != nil {
+	if w.unfiltered {
 		return false
 	}
 	x := &w.filter[low&(filterSize-1)]
@@ -297,6 +299,15 @@ func (w *worker) seen(low uint64) bool {
 	}
 	*x = low
 	return false
+}
+
+// unsee takes back what seen was told.
+func (w *worker) unsee(lows []uint64) {
+	for _, low := range lows {
+		if x := &w.filter[low&(filterSize-1)]; *x == low {
+			*x = 0
+		}
+	}
 }
 
 // judgeNotes steps the monitors with the notes of o.

@@ -26,7 +26,7 @@ func (s *search) pathTo(state int) path {
 	p := path{start: s.starts[uint32(l)]}
 	p.last = p.start.state
 	var trace []taken
-	w := &worker{runner: runner{e: s.engine}, c: &chunk{}, trace: &trace}
+	w := &worker{runner: runner{e: s.engine}, c: &chunk{}, trace: &trace, unfiltered: true}
 	for _, ordinal := range back {
 		var front states
 		front.add(p.last, s.fingerprint(p.last), s.opt.Wide, 0)

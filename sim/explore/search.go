@@ -79,10 +79,7 @@ func newSearch(sys *System, opt Options, clocked []bool, begun time.Time) *searc
 	s := &search{engine: newEngine(sys, opt, clocked), begun: begun, told: begun, violated: -1}
 	s.visited.wide = opt.Wide
 	for range opt.Workers {
-		s.workers = append(s.workers, &worker{runner: runner{e: s.engine}, filter: make([]uint64, filterSize)})
-	}
-	for range batchSize / chunkSize {
-		s.chunks = append(s.chunks, &chunk{})
+		s.workers = append(s.workers, &worker{runner: runner{e: s.engine}, filter: make([]uint64, filterSize), unfiltered: opt.Wide})
 	}
 	s.pending = make([]layer, s.maxFaults+1)
 	for i := range s.pending {
@@ -171,7 +168,11 @@ func (s *search) search() error {
 // appends the new ones among their successors to next.
 func (s *search) batch(front, next *states, lo, base int) error {
 	hi := min(lo+batchSize, front.len())
-	chunks := s.chunks[:(hi-lo+chunkSize-1)/chunkSize]
+	n := (hi - lo + chunkSize - 1) / chunkSize
+	for len(s.chunks) < n {
+		s.chunks = append(s.chunks, &chunk{})
+	}
+	chunks := s.chunks[:n]
 	for i, c := range chunks {
 		c.lo, c.hi = lo+i*chunkSize, min(lo+(i+1)*chunkSize, hi)
 	}

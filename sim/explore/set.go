@@ -10,7 +10,7 @@ type set struct {
 const (
 	shardBits  = 6
 	shardCount = 1 << shardBits
-	shardStart = 1 << 8
+	shardStart = 1 << 4
 )
 
 type shard struct {
@@ -144,7 +144,7 @@ func (t *table) get(k1, k2 uint64) *slot {
 func (t *table) put(s slot) {
 	if 2*t.n >= len(t.slots) {
 		old := t.slots
-		t.alloc(max(1024, 2*len(old)))
+		t.alloc(2 * len(old))
 		for i := range old {
 			if old[i].flags != 0 {
 				t.place(old[i])
