@@ -1,0 +1,162 @@
+package search
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"staleproof/checker"
+	"staleproof/model"
+	"staleproof/scenarios"
+)
+
+func sweepOf(t *testing.T, d model.Defects, seeds uint64) *Sweep {
+	t.Helper()
+	return &Sweep{Scenario: textbook(t), Options: scenarios.Options{Defects: d}, To: seeds}
+}
+
+func TestJudge(t *testing.T) {
+	closed := make(chan struct{})
+	close(closed)
+	for _, c := range []struct {
+		reason string
+		sweep  func(*Sweep)
+		defect model.Defects
+		seeds  uint64
+		want   checker.Outcome
+		why    string
+	}{
+		{"the control, tried", nil, 0, 1500, checker.Satisfied, ""},
+		{"the control, not tried: no pass", func(s *Sweep) { s.Plans = calm }, 0, 10, checker.Inconclusive, "the danger was not tried: no schedule reached stale-write-attempted, stale-write-rejected"},
+		{"a defect", nil, model.TokenNotIncreased, 1500, checker.Violated, ""},
+		{"a defect that these schedules do not meet, and no danger", func(s *Sweep) { s.Plans = calm }, model.HolderIgnoresRejection, 10, checker.Inconclusive, "the danger was not tried"},
+		{"interrupted", func(s *Sweep) { s.Quit = closed }, 0, 1500, checker.Inconclusive, "interrupted after 0 schedules"},
+	} {
+		s := sweepOf(t, c.defect, c.seeds)
+		if c.sweep != nil {
+			c.sweep(s)
+		}
+		v, err := s.Judge()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Outcome != c.want || v.Expected != (c.want == checker.Satisfied) || !strings.HasPrefix(v.Reason, c.why) {
+			t.Errorf("%s: expected %s (%s), found %s, expected %t (%s)", c.reason, c.want, c.why, v.Outcome, v.Expected, v.Reason)
+		}
+		if c.want == checker.Violated && v.Schedules != int64(v.Kills[0].Seed)+1 {
+			t.Errorf("%s: expected to end with schedule %d, found %d", c.reason, v.Kills[0].Seed, v.Schedules)
+		}
+	}
+}
+
+// calm plans runs without faults.
+func calm(sc *scenarios.Scenario) func(uint64) scenarios.Plan {
+	return func(uint64) scenarios.Plan { return scenarios.Plan{Params: sc.Params} }
+}
+
+// TestHunt: a hunt goes on until everything is broken, and the survey agrees with
+// it on when.
+func TestHunt(t *testing.T) {
+	const seeds = 1500
+	for _, c := range []struct {
+		reason   string
+		defect   model.Defects
+		breaks   []string
+		expected bool
+		why      string
+	}{
+		{"one property", model.TokenNotIncreased, []string{"token-order"}, true, ""},
+		{"several, broken by different schedules", model.RenewalRaisesToken, []string{"renewal-keeps-token", "no-false-fencing"}, true, ""},
+		{"one that it never breaks", model.StoreRefusesEqual, []string{"no-false-fencing", "token-order"}, false, "1500 schedules did not break token-order"},
+		{"none of them", 0, []string{"token-order", "gives-up"}, false, "1500 schedules did not break token-order, gives-up"},
+	} {
+		s := sweepOf(t, c.defect, seeds)
+		v, err := s.Hunt(c.breaks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Expected != c.expected || v.Reason != c.why {
+			t.Errorf("%s: expected %t (%s), found %t (%s)", c.reason, c.expected, c.why, v.Expected, v.Reason)
+		}
+		survey, err := s.Survey(c.breaks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if survey.Schedules != seeds || survey.Expected != c.expected {
+			t.Errorf("%s: expected a survey of all seeds with the same verdict, found %d, %t", c.reason, survey.Schedules, survey.Expected)
+		}
+		last := int64(0)
+		for _, p := range c.breaks {
+			hunted, ok := v.Kill(p)
+			surveyed, _ := survey.Kill(p)
+			if hunted.Seed != surveyed.Seed {
+				t.Errorf("%s: %s: the hunt found seed %d, the survey %d", c.reason, p, hunted.Seed, surveyed.Seed)
+			}
+			if ok {
+				last = max(last, int64(hunted.Seed)+1)
+			}
+		}
+		if c.expected && v.Schedules != last {
+			t.Errorf("%s: expected to end with the last kill, at %d, found %d", c.reason, last, v.Schedules)
+		}
+	}
+}
+
+// TestPieces: sweeping in pieces finds what one sweep finds.
+func TestPieces(t *testing.T) {
+	s := sweepOf(t, model.StoreReappliesCopies, 3000)
+	whole, err := s.Hunt([]string{"linearizable"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &Verdict{Result: Result{Inconclusive: map[string]int64{}}}
+	part := *s
+	for part.From < 3000 && len(v.Kills) == 0 {
+		if err := v.extend(&part, min(part.From+70, 3000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(whole.Result, v.Result); diff != "" {
+		t.Errorf("(-whole +pieces):\n%s", diff)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	s := sweepOf(t, model.StoreIgnoresToken, 1500)
+	s.From = 5
+	v, err := s.Judge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := s.Explain(&v.Result, "no-stale-write")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, _ := v.Kill("no-stale-write")
+	if f.Schedule != int64(k.Seed)-5 || f.Decisions != len(k.Schedule) || f.Runs < 1 || len(f.Run.Schedule) > 3 || len(f.Chain) < 4 {
+		t.Errorf("expected the first kill, of 3 decisions at most, explained, found %d, %d, %d runs, %v, %v", f.Schedule, f.Decisions, f.Runs, f.Finding.Decisions, f.Chain)
+	}
+	if _, err := s.Explain(&v.Result, "gives-up"); err == nil {
+		t.Error("expected an error for a property that was not broken")
+	}
+}
+
+// TestPanicOutsideProcesses: a mistake of this module does not end the program.
+func TestPanicOutsideProcesses(t *testing.T) {
+	s := sweepOf(t, 0, 200)
+	s.Plans = func(sc *scenarios.Scenario) func(uint64) scenarios.Plan {
+		return func(seed uint64) scenarios.Plan {
+			if seed == 130 {
+				panic("no plan")
+			}
+			return scenarios.PlanAt(sc, seed)
+		}
+	}
+	_, err := s.Judge()
+	var crashed *PanicError
+	if !errors.As(err, &crashed) || crashed.Seed != 128 || crashed.Value != "no plan" || !strings.Contains(crashed.Stack, "judge_test.go") {
+		t.Errorf("expected a panic near seed 128, found %v", err)
+	}
+}
