@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strconv"
 )
 
@@ -19,7 +20,7 @@ type format struct {
 	// recognise looks at the beginning of a file, without byte order mark and
 	// leading white space.
 	recognise func(head []byte) bool
-	// open begins to read; nil for a format that is recognised and not read yet.
+	// open begins to read.
 	open func(r io.Reader, file string) (Source, error)
 }
 
@@ -27,8 +28,8 @@ type format struct {
 // format is a line here and a Source.
 var formats = []format{
 	{"staleproof", "JSON Lines of " + Format, isStaleproof, openReader},
-	{"edn", "EDN of Jepsen", isEDN, nil},
-	{"jepsen-json", "JSON of Jepsen", isJepsenJSON, nil},
+	{"edn", "EDN of Jepsen", isEDN, openEDN},
+	{"jepsen-json", "JSON of Jepsen", isJepsenJSON, openJepsenJSON},
 	{"jepsen-log", "log lines of Jepsen", isJepsenLog, openJepsenLog},
 }
 
@@ -44,9 +45,7 @@ func openReader(r io.Reader, file string) (Source, error) {
 func Formats() []string {
 	var names []string
 	for _, f := range formats {
-		if f.open != nil {
-			names = append(names, f.name)
-		}
+		names = append(names, f.name)
 	}
 	return names
 }
@@ -85,9 +84,6 @@ func detect(head []byte) (*format, error) {
 func readable() string {
 	text := ""
 	for _, f := range formats {
-		if f.open == nil {
-			continue
-		}
 		if text != "" {
 			text += ", or "
 		}
@@ -113,12 +109,6 @@ func NewSource(r io.Reader, file, name string) (Source, error) {
 			return nil, err
 		}
 		return nil, fmt.Errorf("%s: cannot read: %w", oneLine(file), err)
-	}
-	if f.open == nil {
-		return nil, &SyntaxError{
-			File: file, Expected: "a history (" + readable() + ")", Found: f.what + ", which is not read yet",
-			Hint: "convert the history to " + formats[0].name + " lines",
-		}
 	}
 	return f.open(b, file)
 }
@@ -197,9 +187,13 @@ func Open(path, format string) (*History, error) {
 
 // isStaleproof looks for a JSON object whose first field is the header's or an
 // event's own: without a header the reader says so better than a guess would.
+// Jepsen's operations may begin with an index too, but their processes are
+// numbers.
 func isStaleproof(head []byte) bool {
-	return firstKey(head, `"format"`) || firstKey(head, `"index"`)
+	return firstKey(head, `"format"`) || firstKey(head, `"index"`) && !numberedProcess.Match(firstLine(head))
 }
+
+var numberedProcess = regexp.MustCompile(`"process"\s*:\s*-?[0-9]`)
 
 // firstKey says whether the text is an object that begins with that name.
 func firstKey(head []byte, name string) bool {
@@ -220,18 +214,26 @@ func isJepsenLog(head []byte) bool {
 }
 
 // isEDN looks for a map of keywords, alone or in a vector or a list, below
-// comments.
+// comments and after what may stand before it: a tag, or something taken out.
 func isEDN(head []byte) bool {
+	brackets := 0
 	for len(head) > 0 {
-		switch head[0] {
-		case ';':
-			_, head, _ = bytes.Cut(head, []byte("\n"))
-		case '[', '(', '{', ' ', '\t', '\r', '\n', ',':
+		switch c := head[0]; {
+		case c == ';':
+			_, head, _ = bytes.Cut(head, newline)
+		case ednClass[c] == ednBlank || c == '\n':
 			head = head[1:]
-		case ':':
+		case ednClass[c] == ednOpen:
+			brackets++
+			head = head[1:]
+		case c == ')':
+			return brackets == 1 // an empty history
+		case c == ':':
+			return brackets > 0
+		case c == '#' && len(head) > 1 && (head[1] == '_' || head[1] == ':' || head[1]|0x20 >= 'a' && head[1]|0x20 <= 'z'):
 			return true
 		default:
-			return bytes.HasPrefix(head, []byte("#jepsen.")) || bytes.HasPrefix(head, []byte("#knossos."))
+			return false
 		}
 	}
 	return false

@@ -16,13 +16,14 @@ import (
 // and skips every other line of the log. What stands before the process number
 // does not matter. An event's index is the number of its line; there are no
 // times and no resources. After an :info Jepsen gives the client another
-// process number. Operations without an end stay open.
+// process number. Operations without an end stay open. What an operation means,
+// [jepsen] says.
 type jepsenLog struct {
-	lines *lineReader
-	json  parser // of numbers
-	pairs Validator
-	found bool // whether there was an operation
-	err   error
+	lines  *lineReader
+	json   parser // of numbers
+	jepsen jepsen
+	found  bool // whether there was an operation
+	err    error
 }
 
 func openJepsenLog(r io.Reader, file string) (Source, error) {
@@ -57,7 +58,7 @@ func (l *jepsenLog) next(e *Event) error {
 		}
 		l.found = l.found || e.Type != Note
 		if err == nil {
-			err = l.pairs.Check(e)
+			err = l.jepsen.pairs.Check(e)
 		}
 		return at(err, l.lines.file, l.lines.n)
 	}
@@ -135,37 +136,30 @@ func isLogProcess(word []byte) bool {
 	return len(word) > 0
 }
 
-// jepsenOperations are the verbs of Jepsen's tests that this package has too.
-var jepsenOperations = map[string]F{
-	"read": Read, "write": Write, "cas": CAS, "delete": Delete,
-	"acquire": Acquire, "lock": Acquire, "renew": Renew, "refresh": Renew, "release": Release, "unlock": Release,
-}
-
-// jepsenFaults are what a nemesis does, under the names that say it. Its plain
-// :start and :stop do not.
-var jepsenFaults = map[string]F{
-	"partition": Partition, "start-partition": Partition, "heal": Heal, "stop-partition": Heal,
-	"kill": Crash, "crash": Crash, "restart": Restart, "pause": Pause, "resume": Resume,
-	"bump": Clock, "strobe": Clock, "bump-clock": Clock, "strobe-clock": Clock, "reset-clock": Clock,
-}
-
 // event fills in the event. It returns false for a line that is none.
 func (l *jepsenLog) event(e *Event, parts logLine) (bool, error) {
 	f := parts.f[1:] // without the colon
 	*e = Event{Index: int64(l.lines.n), Type: logType(parts.typ)}
 	if string(parts.process) == logNemesis {
-		e.Process, e.Type, e.F = Nemesis, Note, jepsenFaults[string(f)]
+		e.Process, e.Type = Nemesis, Note
 		e.Text = l.string(bytes.TrimSpace(parts.rest))
+		e.F = jepsenFault(string(f), strings.Trim(e.Text, `"`))
 		return e.F != 0, nil
 	}
 	e.Process, e.F = l.string(parts.process), jepsenOperations[string(f)]
 	if e.F == 0 {
 		return false, &SyntaxError{
-			Expected: "an operation on a register or a lock (:read :write :cas :delete :acquire :release :renew)",
+			Expected: "an operation on a register or a lock (:read :write :cas :delete :acquire :release :renew), or a :read-operation",
 			Found:    quote(parts.f), Hint: "judge histories of other objects with the tests that recorded them",
 		}
 	}
-	return true, l.value(e, parts.rest)
+	if err := l.value(e, parts.rest); err != nil {
+		return false, err
+	}
+	if e.F.IsLease() && !l.jepsen.lease(e, string(f)) {
+		return false, &SyntaxError{Expected: expectedToken, Found: quote(bytes.TrimSpace(parts.rest)), Hint: hintValue}
+	}
+	return true, nil
 }
 
 // value reads what follows the verb. An operation without success has there

@@ -97,13 +97,13 @@ func TestReadRefuses(t *testing.T) {
 		{"2 MB on the first line", `{"format":"` + long,
 			`run.jsonl:1: expected a line of at most 1048576 bytes, found a longer one; write one event a line, and long values as a digest of them`},
 		{"binary garbage", "\x7fELF\x02\x01\x01\x00\x00\x00",
-			`run.jsonl: expected a history (staleproof: JSON Lines of staleproof.history/1, or jepsen-log: log lines of Jepsen), found binary data; unpack the file if it is an archive, or record the history again`},
+			`run.jsonl: expected a history (staleproof: JSON Lines of staleproof.history/1, or edn: EDN of Jepsen, or jepsen-json: JSON of Jepsen, or jepsen-log: log lines of Jepsen), found binary data; unpack the file if it is an archive, or record the history again`},
 		{"binary garbage inside", header + "\x89PNG\r\n\x1a\n",
 			`run.jsonl:2: expected a JSON object, found "\x89PNG"; write each line as one JSON object (RFC 8259)`},
 		{"UTF-16", "\xff\xfe{\x00\"\x00",
-			`run.jsonl: expected a history (staleproof: JSON Lines of staleproof.history/1, or jepsen-log: log lines of Jepsen), found text in UTF-16; save the file as UTF-8`},
+			`run.jsonl: expected a history (staleproof: JSON Lines of staleproof.history/1, or edn: EDN of Jepsen, or jepsen-json: JSON of Jepsen, or jepsen-log: log lines of Jepsen), found text in UTF-16; save the file as UTF-8`},
 		{"prose", "Dear all,\r\nplease find attached\r\n",
-			`run.jsonl: expected a history (staleproof: JSON Lines of staleproof.history/1, or jepsen-log: log lines of Jepsen), found a file that begins with "Dear all,"; name the format with --format`},
+			`run.jsonl: expected a history (staleproof: JSON Lines of staleproof.history/1, or edn: EDN of Jepsen, or jepsen-json: JSON of Jepsen, or jepsen-log: log lines of Jepsen), found a file that begins with "Dear all,"; name the format with --format`},
 		{"misspelt field", header + strings.Replace(invoke, `"op"`, `"resorce":"r","op"`, 1),
 			`run.jsonl:2: expected a known field, found the field "resorce"; did you mean "resource"?`},
 		{"unlike any field", header + strings.Replace(invoke, `"op"`, `"thread_id":7,"op"`, 1),
@@ -145,9 +145,9 @@ func TestReadRefuses(t *testing.T) {
 		{"value that is no JSON", header + strings.Replace(invoke, `"op":1`, `"value":nil`, 1),
 			`run.jsonl:2: expected a JSON value in field "value", found nil; write each line as one JSON object (RFC 8259)`},
 		{"EDN", "[{:process 4, :type :invoke, :f :write, :value 2}\n",
-			`run.jsonl: expected a history (staleproof: JSON Lines of staleproof.history/1, or jepsen-log: log lines of Jepsen), found EDN of Jepsen, which is not read yet; convert the history to staleproof lines`},
+			`run.jsonl:2: expected ']' to close the '[' of line 1, found the end of the file; the file seems cut off: copy it again, or record the history again`},
 		{"JSON array", "[\n  {\n    \"type\": \"invoke\",\n",
-			`run.jsonl: expected a history (staleproof: JSON Lines of staleproof.history/1, or jepsen-log: log lines of Jepsen), found JSON of Jepsen, which is not read yet; convert the history to staleproof lines`},
+			`run.jsonl:4: expected '}' to close the '{' of line 2, found the end of the file; the file seems cut off: copy it again, or record the history again`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -323,10 +323,15 @@ func (b brokenReader) Read(p []byte) (int, error) {
 }
 
 func TestReadErrorsOfTheFile(t *testing.T) {
-	for _, format := range []string{"", "staleproof", "jepsen-log"} {
-		_, err := readFrom(brokenReader{strings.NewReader(header + invoke)}, format)
-		if err == nil || !strings.Contains(err.Error(), "run.jsonl: cannot read") || !strings.Contains(err.Error(), "the disk is gone") {
-			t.Errorf("format %q: %v", format, err)
+	tests := []struct{ format, file string }{
+		{"", header + invoke}, {"staleproof", header + invoke}, {"jepsen-log", header + invoke},
+		{"edn", ednInvoke}, {"edn", ednInvoke[:20]}, {"edn", "[" + ednInvoke}, {"edn", ednInvoke + "#_"}, {"edn", ednInvoke + ";"},
+		{"jepsen-json", jsonInvoke}, {"jepsen-json", jsonInvoke[:20]}, {"jepsen-json", "[" + jsonInvoke},
+	}
+	for _, test := range tests {
+		_, err := readFrom(brokenReader{strings.NewReader(test.file)}, test.format)
+		if err == nil || !strings.Contains(err.Error(), "run.jsonl: cannot read line 1") && test.format == "edn" || !strings.Contains(err.Error(), "the disk is gone") {
+			t.Errorf("format %q: %v", test.format, err)
 		}
 	}
 }
@@ -345,7 +350,7 @@ func TestOpen(t *testing.T) {
 		{"directory", dir, "", dir + ": expected a history, found a directory; name a file in it", nil},
 		{"missing file", missing, "", missing + ": expected a history, found no such file; check the path", fs.ErrNotExist},
 		{"unknown format", good, "jepsen-logs", good + `: expected a format (staleproof edn jepsen-json jepsen-log), found "jepsen-logs"; did you mean "jepsen-log"?`, nil},
-		{"format that is not read yet", good, "edn", good + `: expected a history (staleproof: JSON Lines of staleproof.history/1, or jepsen-log: log lines of Jepsen), found EDN of Jepsen, which is not read yet; convert the history to staleproof lines`, nil},
+		{"JSON as EDN", good, "edn", good + `:1: expected a value for the key "\"staleproof.history/1\"", found '}'; correct the entry, or record the history again`, nil},
 		{"another format than the file's", good, "jepsen-log", good + `: expected operations, such as "INFO  jepsen.util - 4 :invoke :write 3", found none in 2 lines; give the jepsen.log or the history of a test`, nil},
 	}
 	for _, test := range tests {
@@ -383,6 +388,17 @@ func TestDetect(t *testing.T) {
 		{"[\n  {\n    \"type\": \"invoke\"", "jepsen-json"},
 		{"[]", "jepsen-json"},
 		{`{"type":"invoke","f":"read"}`, "jepsen-json"},
+		{"#_{:type :ok} {:type :invoke", "edn"},
+		{"#:jepsen{:type :invoke", "edn"},
+		{"#knossos.op.Op {:type :invoke", "edn"},
+		{"\xef\xbb\xbf; a comment\r\n[\r\n,#jepsen.history.Op{:index 0", "edn"},
+		{"()", "edn"},
+		{")", ""},
+		{":keyword", ""},
+		{"#!/bin/sh", ""},
+		{`{"index":0,"time":1,"type":"invoke","process":3,"f":"read"}`, "jepsen-json"},
+		{`[{"index": 0`, "jepsen-json"},
+		{"\xef\xbb\xbf[{\"index\": 0", "jepsen-json"},
 		{"", ""},
 		{"hello", ""},
 		{"12 13", ""},
@@ -395,7 +411,7 @@ func TestDetect(t *testing.T) {
 			t.Errorf("Detect(%q) = %q, %v; want %q", test.head, got, err, test.want)
 		}
 	}
-	if diff := cmp.Diff([]string{"staleproof", "jepsen-log"}, Formats()); diff != "" {
+	if diff := cmp.Diff([]string{"staleproof", "edn", "jepsen-json", "jepsen-log"}, Formats()); diff != "" {
 		t.Errorf("Formats (-want +got)\n%s", diff)
 	}
 }

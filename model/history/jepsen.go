@@ -1,0 +1,364 @@
+package history
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// jepsen turns the operations of Jepsen's tests into events, from whatever
+// notation they are written in.
+//
+//	:f                             event
+//	:read :write :cas :delete      the same; [old new] of a :cas is Expect and Value
+//	:acquire :lock                 Acquire
+//	:renew :refresh                Renew
+//	:release :unlock               Release
+//	:read-operation                Acquire, whose Token is the answer
+//
+// A read's value is its answer; of an invoke, a fail or an info it means
+// nothing. Values are integers, texts (strings, keywords, symbols) and nil; any
+// other is [Raw], in one form for equal values.
+//
+// The value of an operation on a lock names the lock when it is invoked: that
+// is the Resource, of its end too. What an ok answers is
+//   - nothing, nil, true, "true" or the lock's name again: it was done;
+//   - false, "false" or "": it was refused, which is a Fail with the Error
+//     "refused". (AtlasDB's clients answer so when the lease is lost.)
+//   - an integer above 0: the fencing token, and so is one under :fence or
+//     :token of a map (Hazelcast's clients answer so);
+//   - another text: the identity of the lease.
+//
+// A :read-operation takes the next timestamp of a timestamp service. Each is
+// handed out once, as a lease manager hands out tokens, and so it is an
+// Acquire: of no lease that anybody gives back, and of no resource. What
+// [Event.Token] of an acquisition must obey, it must. A Read's Token is one that
+// the client presents, which this is not.
+//
+// What a nemesis does is a Note where its name or its value says what it is,
+// and is skipped where not. The same holds for an info of a process that is no
+// number and has no operation open: it needs no invoke.
+//
+// Index is :index, or where there is none the number of the entry from 0, as
+// Jepsen gives it. Time is :time, in nanoseconds. Error is :error, or what a
+// failed operation has in the place of its value. Jepsen gives a client whose
+// operation ended in an info another process number, so Process names who runs
+// one operation at a time, and Client stays empty. Other fields are skipped.
+type jepsen struct {
+	pairs Validator
+	json  parser // of answers that are maps
+	// asked has what the open operations on locks were invoked with.
+	asked map[string]Value
+}
+
+// jepsenField numbers the fields of an entry that are read.
+type jepsenField uint8
+
+const (
+	jepsenIndex jepsenField = iota
+	jepsenTime
+	jepsenProcess
+	jepsenType
+	jepsenF
+	jepsenValue
+	jepsenError
+	jepsenFieldCount
+)
+
+var jepsenFieldNames = [jepsenFieldCount]string{
+	jepsenIndex: "index", jepsenTime: "time", jepsenProcess: "process", jepsenType: "type", jepsenF: "f",
+	jepsenValue: "value", jepsenError: "error",
+}
+
+func jepsenFieldOf(name []byte) (jepsenField, bool) {
+	for f, known := range jepsenFieldNames {
+		if known == string(name) {
+			return jepsenField(f), true
+		}
+	}
+	return 0, false
+}
+
+// jepsenEntry is one operation as it is written down.
+type jepsenEntry interface {
+	// read sets *to to what the field holds: Absent when there is no such field.
+	read(f jepsenField, to *Value) error
+	// pair reads :value as [old new], and returns false when it is none.
+	pair(old, value *Value) (bool, error)
+	// isKeyword says whether :value is a keyword, which a reason for a failure is.
+	isKeyword() bool
+	// source returns :value as it is written.
+	source() string
+	// mistake is the error that the field holds something else than expected.
+	mistake(f jepsenField, expected, hint string) error
+}
+
+// jepsenOperations are the verbs of Jepsen's tests that this package has too.
+var jepsenOperations = map[string]F{
+	"read": Read, "write": Write, "cas": CAS, "delete": Delete,
+	"acquire": Acquire, "lock": Acquire, "renew": Renew, "refresh": Renew, "release": Release, "unlock": Release,
+	readOperation: Acquire,
+}
+
+const readOperation = "read-operation"
+
+// jepsenFaults are what a nemesis does, under the names that say it. Its plain
+// :start and :stop do not.
+var jepsenFaults = map[string]F{
+	"partition": Partition, "start-partition": Partition, "heal": Heal, "stop-partition": Heal,
+	"kill": Crash, "crash": Crash, "restart": Restart, "pause": Pause, "resume": Resume,
+	"bump": Clock, "strobe": Clock, "bump-clock": Clock, "strobe-clock": Clock, "reset-clock": Clock,
+}
+
+// jepsenFault finds out what a nemesis did, by its own verb or by what
+// Jepsen's partitioner says of a :start or a :stop. 0 means nothing that an
+// event could say.
+func jepsenFault(f, text string) F {
+	switch {
+	case f == "start" && (strings.HasPrefix(text, "Cut off") || strings.HasPrefix(text, "[:isolated")):
+		return Partition
+	case f == "stop" && (text == "fully connected" || text == ":network-healed"):
+		return Heal
+	}
+	return jepsenFaults[f]
+}
+
+// event reads entry number n of a history, from 0. It returns false for one
+// that is no event. What the entries before it left open decides with it.
+func (j *jepsen) event(e *Event, n int64, entry jepsenEntry) (bool, error) {
+	*e = Event{Index: n}
+	client, err := e.jepsenProcess(entry)
+	if err != nil {
+		return false, err
+	}
+	if err := e.jepsenNumbers(entry); err != nil {
+		return false, err
+	}
+	if err := e.jepsenType(entry); err != nil {
+		return false, err
+	}
+	f, err := jepsenName(entry, jepsenF, "the name of an operation")
+	if err != nil {
+		return false, err
+	}
+	if _, busy := j.pairs.open[e.Process]; e.Process == Nemesis || !client && !busy && e.Type == Info {
+		e.Type, e.Text = Note, brief(entry.source())
+		e.F = jepsenFault(f, e.Text)
+		return e.F != 0, nil
+	}
+	if e.F = jepsenOperations[f]; e.F == 0 {
+		return false, entry.mistake(jepsenF,
+			"an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation",
+			"judge histories of other objects with the tests that recorded them")
+	}
+	return true, j.values(e, f, entry)
+}
+
+// jepsenProcess reads who it was, and whether that is a number, as the
+// processes of clients are.
+func (e *Event) jepsenProcess(entry jepsenEntry) (client bool, err error) {
+	var v Value
+	if err := entry.read(jepsenProcess, &v); err != nil {
+		return false, err
+	}
+	if e.Process = v.plain(); v.Kind != Int && v.Kind != Text || e.Process == "" {
+		return false, entry.mistake(jepsenProcess, "the number of a process, or its name", hintEntry)
+	}
+	return v.Kind == Int, nil
+}
+
+// jepsenNumbers reads the index and the time. Both may be missing, nil, or -1
+// as in an operation that Jepsen has not stamped yet.
+func (e *Event) jepsenNumbers(entry jepsenEntry) error {
+	for f, to := range [...]*int64{jepsenIndex: &e.Index, jepsenTime: &e.Time} {
+		var v Value
+		if err := entry.read(jepsenField(f), &v); err != nil {
+			return err
+		}
+		switch {
+		case v.Kind == Absent || v.Kind == Nil || v == IntValue(-1):
+		case v.Kind != Int:
+			return entry.mistake(jepsenField(f), "an integer that fits in 64 bits", hintEntry)
+		default:
+			*to = v.Num
+		}
+	}
+	return nil
+}
+
+func (e *Event) jepsenType(entry jepsenEntry) error {
+	name, err := jepsenName(entry, jepsenType, "a type")
+	if err != nil {
+		return err
+	}
+	if e.Type = typeByName[name]; e.Type != 0 && e.Type != Note {
+		return nil
+	}
+	names := typeNames[:Note]
+	hint := "the types are " + list(names)
+	if near := nearest(name, names); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return entry.mistake(jepsenType, "a type", hint)
+}
+
+// jepsenName reads a field that holds a name.
+func jepsenName(entry jepsenEntry, f jepsenField, what string) (string, error) {
+	var v Value
+	if err := entry.read(f, &v); err != nil {
+		return "", err
+	}
+	if v.Kind != Text {
+		return "", entry.mistake(f, what, hintEntry)
+	}
+	return v.Str, nil
+}
+
+// values reads what the operation was about and why it failed.
+func (j *jepsen) values(e *Event, f string, entry jepsenEntry) error {
+	var v Value
+	if err := entry.read(jepsenError, &v); err != nil {
+		return err
+	}
+	e.Error = v.plain()
+	failed := e.Type == Fail || e.Type == Info
+	switch reason := failed && e.Error == "" && entry.isKeyword(); {
+	case reason:
+		if err := entry.read(jepsenValue, &v); err != nil {
+			return err
+		}
+		e.Error = v.plain()
+		if !e.F.IsLease() {
+			return nil
+		}
+	case e.F == Read && e.Type != OK:
+		return unkeyed(e, entry)
+	case e.F == CAS:
+		return cas(e, entry)
+	case e.F.IsLease() && failed: // its invoke names the lock
+	default:
+		if err := entry.read(jepsenValue, &e.Value); err != nil {
+			return err
+		}
+	}
+	if e.F.IsLease() && !j.lease(e, f) {
+		return entry.mistake(jepsenValue, expectedToken, hintEntry)
+	}
+	return nil
+}
+
+const expectedToken = "the token that was read, an integer from 1"
+
+// unkeyed refuses a read of [key nil], as jepsen.independent invokes one: the
+// registers of all keys, judged as one, would be found violated.
+func unkeyed(e *Event, entry jepsenEntry) error {
+	var key, value Value
+	if ok, err := entry.pair(&key, &value); e.Type != Invoke || err != nil || !ok || value != NilValue {
+		return err
+	}
+	return entry.mistake(jepsenValue, "nil, as a read of one register is invoked with",
+		"write the operations on each key of jepsen.independent to a file of their own")
+}
+
+// cas reads the [old new] of a compare-and-set. Its end need not repeat it.
+func cas(e *Event, entry jepsenEntry) error {
+	ok, err := entry.pair(&e.Expect, &e.Value)
+	if err != nil || ok || e.Type != Invoke {
+		return err
+	}
+	return entry.mistake(jepsenValue, "[old new] for a cas", hintEntry)
+}
+
+// lease moves the value of an operation on a lock to where it belongs. It
+// returns false for a read-operation without a token.
+func (j *jepsen) lease(e *Event, f string) bool {
+	value := e.Value
+	e.Value = Value{}
+	if e.Type == Invoke {
+		if f != readOperation && (value.Kind == Int || value.Kind == Text) {
+			if j.asked == nil {
+				j.asked = make(map[string]Value)
+			}
+			j.asked[e.Process] = value
+			e.Resource = value.plain()
+		}
+		return true
+	}
+	asked := j.asked[e.Process]
+	delete(j.asked, e.Process)
+	e.Resource = asked.plain()
+	switch {
+	case e.Type != OK:
+	case f == readOperation:
+		e.Token = Token(value.Num)
+		return value.Kind == Int && value.Num > 0
+	case value != asked:
+		j.answer(e, value)
+	}
+	return true
+}
+
+// answer says what the ok of an operation on a lock means.
+func (j *jepsen) answer(e *Event, value Value) {
+	switch {
+	case value == TextValue("") || value == TextValue("false") || value == Value{Kind: Raw, Str: "false"}:
+		e.Type, e.Error = Fail, "refused"
+	case e.F == Release || value == TextValue("true"):
+	case value.Kind == Text:
+		e.Lease = value.Str
+	case value.Kind == Int:
+		e.Token = Token(max(value.Num, 0))
+	case value.Kind == Raw && value.Str[0] == '{':
+		e.Token = Token(max(j.fence(value.Str), 0))
+	}
+}
+
+// fence returns the fencing token of an answer that is a map, 0 if it has none.
+func (j *jepsen) fence(answer string) int64 {
+	p := &j.json
+	p.reset([]byte(answer))
+	for first := p.take('{'); ; first = false {
+		key, more, err := p.key(first)
+		if err != nil || !more {
+			return 0
+		}
+		fence := string(key) == "fence" || string(key) == "token"
+		var v Value
+		if p.value(&v) != nil {
+			return 0
+		}
+		if fence && v.Kind == Int {
+			return v.Num
+		}
+	}
+}
+
+// plain returns the value as a name: without the quotes of a text, and empty
+// for nil.
+func (v Value) plain() string {
+	switch v.Kind {
+	case Text:
+		return v.Str
+	case Nil:
+		return ""
+	}
+	return v.String()
+}
+
+const (
+	hintEntry     = "correct the entry, or record the history again"
+	hintOperation = "every operation has a type, an f and a process"
+)
+
+// brief returns the text as it is, or its beginning when it is long: what a
+// nemesis says may have any length.
+func brief(text string) string {
+	const most = 1000
+	if len(text) <= most {
+		return text
+	}
+	n := most
+	for n > most-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + "..."
+}

@@ -1,0 +1,293 @@
+package history
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// jepsenJSON reads histories in JSON that have the fields of Jepsen's: an array
+// of objects, or one object after another.
+//
+//	{"type": "invoke", "f": "lock", "value": "bob", "process": 3, "time": 30944338628}
+//	{"type": "ok", "f": "lock", "value": "LockRefreshToken [tokenId=1k3w]", "process": 3, "time": 30949223140}
+//
+// What an operation means, [jepsen] says. Values are as in a file of this
+// package's own, except that an integer beyond 64 bits is a text, and so is, as
+// it stands in the file, a value nested more than 100 deep.
+type jepsenJSON struct {
+	entries entryReader
+	entry   jsonEntry
+	jepsen  jepsen
+	n       int64 // entries read
+	err     error
+}
+
+func openJepsenJSON(r io.Reader, file string) (Source, error) {
+	return &jepsenJSON{entries: newEntryReader(r, file)}, nil
+}
+
+func (s *jepsenJSON) Header() Header { return Header{Format: Format} }
+
+func (s *jepsenJSON) Next(e *Event) error {
+	if s.err == nil {
+		s.err = s.next(e)
+	}
+	return s.err
+}
+
+func (s *jepsenJSON) next(e *Event) error {
+	for {
+		text, line, err := s.entries.nextJSON()
+		if err != nil {
+			return at(err, s.entries.file, s.entries.line)
+		}
+		p := &s.entry
+		p.reset(text)
+		err = p.operation()
+		ok := false
+		if err == nil {
+			ok, err = s.jepsen.event(e, s.n, p)
+		}
+		if err != nil {
+			return at(err, s.entries.file, line+bytes.Count(text[:min(p.at, len(text))], newline))
+		}
+		s.n++
+		if ok {
+			return at(s.jepsen.pairs.Check(e), s.entries.file, line)
+		}
+	}
+}
+
+// nextJSON finds the next entry. It is valid until the next call.
+func (r *entryReader) nextJSON() (entry []byte, line int, err error) {
+	first := r.place == beforeEntries
+	r.start()
+	for {
+		r.jsonSpace()
+		r.from, line = r.at, r.line
+		if r.atEnd() {
+			return nil, 0, r.end()
+		}
+		switch c := r.buf[r.at]; {
+		case r.place == beforeEntries && c == '[':
+			r.enter()
+		case r.place == insideOuter && c == ']':
+			if err := r.leave(); err != nil {
+				return nil, 0, err
+			}
+		case r.place == afterOuter:
+			return nil, 0, r.tooMuch(r.jsonFound())
+		case r.place == insideOuter && !first && c != ',':
+			return nil, 0, &SyntaxError{Expected: "a comma or ']' after an operation", Found: r.jsonFound(), Hint: hintEntry}
+		case r.place == insideOuter && !first:
+			r.at++
+			first = true
+			if r.jsonSpace(); r.peek() == ']' {
+				return nil, 0, &SyntaxError{Expected: "an operation after the comma", Found: "']'", Hint: hintEntry}
+			}
+		case c != '{':
+			return nil, 0, &SyntaxError{
+				Expected: `an operation, such as {"type":"invoke","f":"read","process":0}`, Found: r.jsonFound(),
+				Hint: "write each operation as an object",
+			}
+		default:
+			if r.place == beforeEntries {
+				r.place = betweenLines
+			}
+			err := r.jsonForm()
+			return r.buf[r.from:r.at], line, err
+		}
+	}
+}
+
+func (r *entryReader) jsonSpace() {
+	r.drop = true
+	for !r.atEnd() && strings.IndexByte(" \t\r\n", r.buf[r.at]) >= 0 {
+		r.next()
+	}
+	r.drop = false
+}
+
+// jsonFound names what stands here.
+func (r *entryReader) jsonFound() string {
+	r.has(64) // what an error quotes is shorter
+	return (&parser{line: r.buf[r.at:]}).found()
+}
+
+// jsonForm skips the object, the array or the string that begins here, without
+// recursion. It knows no more of it than where it ends.
+func (r *entryReader) jsonForm() error {
+	for {
+		if r.atEnd() {
+			return r.cut(r.open[len(r.open)-1].String())
+		}
+		var err error
+		switch r.buf[r.at] {
+		case '{', '[':
+			err = r.push()
+		case '}', ']':
+			err = r.pop()
+		case '"':
+			err = r.string()
+		default:
+			r.next()
+		}
+		if err != nil || len(r.open) == 0 {
+			return err
+		}
+	}
+}
+
+// jsonEntry reads one entry. It may rely on what the scanner found out: the
+// entry's brackets match, and its strings end.
+type jsonEntry struct {
+	parser
+	skipper entryReader // on the entry
+	fields  [jepsenFieldCount]span
+}
+
+// operation finds the fields of an operation.
+func (p *jsonEntry) operation() error {
+	p.fields = [jepsenFieldCount]span{}
+	if err := p.open(); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		name := p.at
+		key, more, err := p.key(first)
+		if err != nil || !more {
+			return withoutLine(err)
+		}
+		f, known := jepsenFieldOf(key)
+		if known && p.fields[f] != (span{}) {
+			p.at = name
+			return &SyntaxError{Expected: "each field once", Found: "the field " + strconv.Quote(jepsenFieldNames[f]) + " again", Hint: hintEntry}
+		}
+		from := p.at
+		if err := p.skip(); err != nil {
+			return withoutLine(err)
+		}
+		if known {
+			p.fields[f] = span{from, p.at}
+		}
+	}
+}
+
+// withoutLine replaces a hint for files of one object a line.
+func withoutLine(err error) error {
+	if e, ok := err.(*SyntaxError); ok && e.Hint == hintJSON {
+		e.Hint = "write each operation as a JSON object (RFC 8259)"
+	}
+	return err
+}
+
+// skip skips a value, which can be anything.
+func (p *jsonEntry) skip() error {
+	switch p.peek() {
+	case '{', '[', '"':
+		p.skipper.onEntry(p.line)
+		p.skipper.at = p.at
+		err := p.skipper.jsonForm()
+		p.at = p.skipper.at
+		return err
+	}
+	from := p.at
+	for p.at < len(p.line) && strings.IndexByte(",]} \t\r\n", p.line[p.at]) < 0 {
+		p.at++
+	}
+	if p.at == from {
+		return p.expected("a value", hintJSON)
+	}
+	return nil
+}
+
+func (p *jsonEntry) read(f jepsenField, to *Value) error {
+	*to = Value{}
+	if p.fields[f] == (span{}) {
+		return nil
+	}
+	p.at, p.field = p.fields[f].from, jepsenFieldNames[f]
+	return withoutLine(p.readValue(to))
+}
+
+// readValue reads the value that stands here. What cannot be brought in order
+// is a text.
+func (p *jsonEntry) readValue(to *Value) error {
+	p.peek()
+	from := p.at
+	err := p.value(to)
+	if err == nil {
+		return nil
+	}
+	was := p.at
+	p.at = from
+	if p.skip() != nil {
+		return err
+	}
+	text := p.line[from:p.at]
+	if allDigits(bytes.TrimPrefix(text, []byte("-"))) || nesting(text) > maxDepth {
+		*to = TextValue(strings.ToValidUTF8(string(text), "\uFFFD"))
+		return nil
+	}
+	p.at = was
+	return err
+}
+
+// nesting returns how deep the arrays and objects in the text nest. Brackets
+// in strings may count too: it serves to excuse an error.
+func nesting(text []byte) int {
+	depth, deepest := 0, 0
+	for _, c := range text {
+		switch c {
+		case '[', '{':
+			depth++
+			deepest = max(deepest, depth)
+		case ']', '}':
+			depth--
+		}
+	}
+	return deepest
+}
+
+func (p *jsonEntry) pair(old, value *Value) (bool, error) {
+	if p.fields[jepsenValue] == (span{}) {
+		return false, nil
+	}
+	p.at, p.field = p.fields[jepsenValue].from, jepsenFieldNames[jepsenValue]
+	if !p.take('[') || p.peek() == ']' {
+		return false, nil
+	}
+	if err := p.readValue(old); err != nil {
+		return false, withoutLine(err)
+	}
+	if !p.take(',') {
+		return false, nil
+	}
+	if err := p.readValue(value); err != nil {
+		return false, withoutLine(err)
+	}
+	return p.take(']'), nil
+}
+
+// isKeyword returns false: JSON has none.
+func (p *jsonEntry) isKeyword() bool { return false }
+
+func (p *jsonEntry) source() string {
+	var v Value
+	if p.read(jepsenValue, &v) == nil && v.Kind == Text {
+		return v.Str
+	}
+	field := p.fields[jepsenValue]
+	return strings.ToValidUTF8(string(p.line[field.from:field.to]), "\uFFFD")
+}
+
+func (p *jsonEntry) mistake(f jepsenField, expected, hint string) error {
+	if p.field = jepsenFieldNames[f]; p.fields[f] == (span{}) {
+		p.at = 0
+		return &SyntaxError{Expected: expected + " in field " + strconv.Quote(p.field), Found: "an operation without it", Hint: hintOperation}
+	}
+	p.at = p.fields[f].from
+	return p.expected(expected, hint)
+}
