@@ -20,6 +20,7 @@ type Client struct {
 	process string // the line of operations, new after an unknown outcome
 	base    string
 	unknown int
+	basis   int64 // the last operation that told or made the value, under the lease
 	rec     reporter
 }
 
@@ -38,11 +39,23 @@ func NewClient(p *sim.Proc, cfg Config, manager, store sim.ID, line string) *Cli
 
 // Acquire asks the lease manager for a lease.
 func (c *Client) Acquire(ctx context.Context, resource string, ttl time.Duration) (Lease, error) {
+	c.basis = 0
+	return c.acquire(ctx, Request{F: history.Acquire, Resource: resource, TTL: ttl})
+}
+
+// Reenter acquires l once more: a lock taken inside a lock. The lease manager
+// knows it by its identity.
+func (c *Client) Reenter(ctx context.Context, l Lease) (Lease, error) {
+	return c.acquire(ctx, Request{F: history.Acquire, Resource: l.Resource, Lease: l.ID, TTL: l.TTL})
+}
+
+func (c *Client) acquire(ctx context.Context, r Request) (Lease, error) {
 	sent := sim.Now(ctx)
-	reply, err := c.do(ctx, c.manager, Request{F: history.Acquire, Resource: resource, TTL: ttl})
+	reply, err := c.do(ctx, c.manager, r)
 	if err != nil {
 		return Lease{}, err
 	}
+	resource, ttl := r.Resource, r.TTL
 	return Lease{Resource: resource, Token: reply.Token, ID: reply.Lease, Generation: reply.Generation,
 		TTL: ttl, Deadline: sent.Add(c.cfg.Term(ttl))}, nil
 }
@@ -90,8 +103,12 @@ func (c *Client) Delete(ctx context.Context, resource string, l Lease) error {
 
 // ask sends an operation to the store, with the lease under which it is made.
 func (c *Client) ask(ctx context.Context, f history.F, resource string, l Lease, value int64) (Reply, error) {
-	return c.do(ctx, c.store, Request{F: f, Resource: resource, Token: l.Token, Lease: l.ID, Value: value,
-		Unfenced: f.IsMutation() && c.cfg.Defects.Has(LocalCheckOnly|RenewAndTrust)})
+	r := Request{F: f, Resource: resource, Token: l.Token, Lease: l.ID, Value: value,
+		Unfenced: f.IsMutation() && c.cfg.Defects.Has(LocalCheckOnly|RenewAndTrust)}
+	if f == history.Write {
+		r.Basis = c.basis
+	}
+	return c.do(ctx, c.store, r)
 }
 
 // do sends a request, waits for the answer and records both.
@@ -101,7 +118,7 @@ func (c *Client) do(ctx context.Context, to sim.ID, r Request) (Reply, error) {
 	e := c.rec.begin(history.Invoke, r.F, r.Op, r.Resource)
 	e.Token, e.Lease = r.Token, r.Lease
 	if r.F == history.Write {
-		e.Value = history.IntValue(r.Value)
+		e.Value, e.Basis = history.IntValue(r.Value), r.Basis
 	}
 	c.tell(p)
 	body, err := p.Call(to, r, c.cfg.Timeout)
@@ -113,7 +130,9 @@ func (c *Client) do(ctx context.Context, to sim.ID, r Request) (Reply, error) {
 		c.process = c.base + "/" + strconv.Itoa(c.unknown)
 		return Reply{}, ErrUnknownOutcome
 	}
-	err = c.outcome(e, &r, &reply)
+	if err = c.outcome(e, &r, &reply); err == nil && (r.F == history.Read || r.F == history.Write) {
+		c.basis = r.Op
+	}
 	c.tell(p)
 	return reply, err
 }

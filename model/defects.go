@@ -21,6 +21,20 @@ const (
 	RenewalRaisesToken
 	GrantWhileHeld
 	HolderIgnoresRejection
+	HolderSkipsRaise
+	StoreChecksApart
+	StoreCachesCheck
+	CounterNotDurable
+	SnapshotRestored
+	StandbyLags
+	ReleaseDeletesCounter
+	StoreIgnoresOwner
+	StoreAcksBeforeSync
+	FenceNotPersisted
+	SnapshotDropsFence
+	ReplicaLags
+	FenceCollected
+	ReentryRaisesToken
 	defectsEnd
 )
 
@@ -64,6 +78,48 @@ var defectTable = []Defect{
 	{HolderIgnoresRejection, "holder-ignores-rejection",
 		"a holder that was refused as stale goes on under the same token",
 		"https://github.com/NishanthSpShetty/lignum/issues/34"},
+	{HolderSkipsRaise, "holder-skips-raise",
+		"a new holder reads before it has lifted the fence, so that a late write of the old holder is still accepted behind its back",
+		"https://github.com/pravega/pravega/issues/1907"},
+	{StoreChecksApart, "store-checks-apart",
+		"the store checks the token in one step and writes in the next",
+		"https://github.com/fedibird/mastodon/issues/137"},
+	{StoreCachesCheck, "store-caches-check",
+		"the store remembers that a lease was found valid and does not check it again",
+		"https://github.com/apache/iceberg/issues/15447"},
+	{CounterNotDurable, "counter-not-durable",
+		"the lease manager keeps its counter in memory: after a restart it begins anew",
+		"https://github.com/golemcloud/golem/issues/3845"},
+	{SnapshotRestored, "snapshot-restored",
+		"the lease manager comes back with an older snapshot of its state",
+		"https://github.com/etcd-io/etcd/issues/16028"},
+	{StandbyLags, "standby-lags",
+		"the lease manager fails over to a standby that has not seen the last change",
+		"https://github.com/EnterpriseDB/repmgr/issues/475"},
+	{ReleaseDeletesCounter, "release-deletes-counter",
+		"a release deletes the record that holds the counter",
+		"https://github.com/apache/artemis/issues/6409"},
+	{StoreIgnoresOwner, "store-ignores-owner",
+		"the store compares the token's number alone and accepts an equal one of another lease",
+		"https://github.com/golemcloud/golem/issues/3845"},
+	{StoreAcksBeforeSync, "store-acks-before-sync",
+		"the store answers before the write and its fence are durable",
+		"https://github.com/apache/bookkeeper/issues/2706"},
+	{FenceNotPersisted, "fence-not-persisted",
+		"the store writes its values to disk but keeps the greatest token in memory",
+		"https://github.com/oxia-db/oxia/issues/87"},
+	{SnapshotDropsFence, "snapshot-drops-fence",
+		"the store's snapshot holds the values and not the greatest token",
+		"https://github.com/apache/pulsar/issues/26074"},
+	{ReplicaLags, "replica-lags",
+		"the store fails over to a replica that has not seen the last writes",
+		"https://github.com/sorintlab/stolon/issues/783"},
+	{FenceCollected, "fence-collected",
+		"the store forgets the greatest token of a resource that was not used for a while",
+		"https://github.com/slatedb/slatedb/issues/1622"},
+	{ReentryRaisesToken, "reentry-raises-token",
+		"a holder that acquires once more gets a new token, which fences its own outer operations",
+		"https://github.com/redisson/redisson/blob/master/redisson/src/main/java/org/redisson/RedissonFencedLock.java"},
 }
 
 // AllDefects lists every defect.

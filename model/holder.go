@@ -22,6 +22,12 @@ type HolderConfig struct {
 	// Renew starts a task beside the work that renews the lease at each third of
 	// its term.
 	Renew bool
+	// Modify makes each write a read-modify-write: one more than the value that
+	// the lease's read, or its last write, gave.
+	Modify bool
+	// Reenter acquires the lease once more in the middle of the work, as code does
+	// that takes a lock inside a lock.
+	Reenter bool
 }
 
 // Holder is a client that works under a lease. It believes in the lease until
@@ -81,6 +87,9 @@ func (h *Holder) Acquire(ctx context.Context) error {
 	if h.cfg.Renew {
 		sim.Go(ctx, "renew", h.keepAlive)
 	}
+	if h.cfg.Defects.Has(HolderSkipsRaise) {
+		return nil
+	}
 	if err := h.store.Raise(ctx, l.Resource, l); !errors.Is(err, ErrUnsupported) {
 		return h.failed(ctx, err)
 	}
@@ -89,19 +98,46 @@ func (h *Holder) Acquire(ctx context.Context) error {
 
 // work reads once, writes, and releases.
 func (h *Holder) work(ctx context.Context) {
-	if _, err := h.Read(ctx); err != nil && !h.holds {
+	value, err := h.Read(ctx)
+	if err != nil && !h.holds {
 		return
 	}
-	for range h.cfg.Writes {
+	for i := range h.cfg.Writes {
 		if sim.Sleep(ctx, h.cfg.Work); !h.holds {
 			return
 		}
+		if h.cfg.Reenter && i == 0 {
+			h.writes++
+			h.Inner(ctx, h.value(ctx))
+		}
 		h.writes++
-		if h.Write(ctx, h.value(ctx)); !h.holds {
+		if value++; !h.cfg.Modify {
+			value = h.value(ctx)
+		}
+		if h.Write(ctx, value); !h.holds {
 			return
 		}
 	}
 	h.Release(ctx)
+}
+
+// Inner takes the lease inside the lease and writes under what it is given; the
+// outer work goes on under its own.
+func (h *Holder) Inner(ctx context.Context, value int64) error {
+	if err := h.check(ctx); err != nil {
+		return err
+	}
+	r, ok := h.coordinator.(interface {
+		Reenter(context.Context, Lease) (Lease, error)
+	})
+	if !ok {
+		return ErrUnsupported
+	}
+	l, err := r.Reenter(ctx, h.lease)
+	if err != nil {
+		return h.failed(ctx, err)
+	}
+	return h.failed(ctx, h.store.Write(ctx, l.Resource, l, value))
 }
 
 // value is one that nobody else writes.

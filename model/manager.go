@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strings"
 	"time"
 
 	"staleproof/model/history"
@@ -13,6 +14,7 @@ import (
 type LeaseManager struct {
 	cfg    Config
 	leases []granted
+	issued int64 // identities given out in this incarnation
 	busy   *sim.Mutex
 	rec    reporter
 }
@@ -40,14 +42,30 @@ func NewLeaseManager(cfg Config) *LeaseManager {
 	return &LeaseManager{cfg: cfg, busy: sim.NewMutex()}
 }
 
+// The disk holds the state of each resource under its name behind one of these:
+// as it is; as it was one change ago, for StandbyLags; as it was at the last odd
+// grant, for SnapshotRestored.
+const (
+	currentKey  = "current "
+	standbyKey  = "standby "
+	snapshotKey = "snapshot "
+)
+
 // Start reads the disk.
 func (m *LeaseManager) Start(p *sim.Proc) {
+	from := m.comesBackWith()
 	p.Disk().Keys(func(key string) bool {
-		v, _ := p.Get(key)
-		m.leases = append(m.leases, v.(granted))
+		if strings.HasPrefix(key, from) {
+			v, _ := p.Get(key)
+			g := v.(granted)
+			if m.cfg.Defects.Has(CounterNotDurable) {
+				g.Token, g.Generation = m.first(), 0
+			}
+			m.leases = append(m.leases, g)
+		}
 		return true
 	})
-	if p.Disk().Torn() == 0 {
+	if p.Disk().Torn() == 0 || from != currentKey {
 		return
 	}
 	for i := range m.leases { // one change at a time: the newest operation's
@@ -56,6 +74,20 @@ func (m *LeaseManager) Start(p *sim.Proc) {
 		}
 	}
 }
+
+// comesBackWith returns the keys from which a restarted manager reads its state.
+func (m *LeaseManager) comesBackWith() string {
+	switch d := m.cfg.Defects; {
+	case d.Has(SnapshotRestored):
+		return snapshotKey
+	case d.Has(StandbyLags):
+		return standbyKey
+	}
+	return currentKey
+}
+
+// first is the token before the first grant.
+func (m *LeaseManager) first() Token { return max(m.cfg.FirstToken, 1) - 1 }
 
 func (m *LeaseManager) newest() int64 {
 	var op int64
@@ -100,7 +132,7 @@ func (m *LeaseManager) lease(resource string) *granted {
 			return &m.leases[i]
 		}
 	}
-	m.leases = append(m.leases, granted{Resource: resource, Token: max(m.cfg.FirstToken, 1) - 1})
+	m.leases = append(m.leases, granted{Resource: resource, Token: m.first()})
 	return &m.leases[len(m.leases)-1]
 }
 
@@ -115,6 +147,9 @@ func (m *LeaseManager) acquire(p *sim.Proc, g *granted, r Request) Reply {
 	if g.LastOp == r.Op && g.Lease != "" { // a copy of the request that was granted
 		return g.reply()
 	}
+	if r.Lease != "" && r.Lease == g.Lease {
+		return m.reenter(p, g, r)
+	}
 	if g.Lease != "" && !m.cfg.Defects.Has(GrantWhileHeld) {
 		return Reply{Status: StatusHeld, RetryAfter: g.Expires - p.Now()}
 	}
@@ -123,9 +158,29 @@ func (m *LeaseManager) acquire(p *sim.Proc, g *granted, r Request) Reply {
 		next.Token++
 	}
 	next.Generation++
-	next.Lease, next.Owner, next.LastOp = leaseID(g.Generation), r.Client, r.Op
+	next.Lease, next.Owner, next.LastOp = m.identity(p), r.Client, r.Op
 	next.Expires = p.Now() + r.TTL
 	next.did(history.Grant, r.Op)
+	return m.commit(p, next)
+}
+
+// identity returns a lease identity that was not used before. It stands for a
+// random one, and so it does not go back when the counter of tokens does.
+func (m *LeaseManager) identity(p *sim.Proc) string {
+	const perIncarnation = 1 << 12
+	m.issued++
+	return leaseID(m.issued - 1 + int64(p.Incarnation())*perIncarnation)
+}
+
+// reenter answers a holder that acquires once more: it keeps its lease.
+func (m *LeaseManager) reenter(p *sim.Proc, g *granted, r Request) Reply {
+	next := *g
+	next.LastOp = r.Op
+	next.Expires = p.Now() + r.TTL
+	if m.cfg.Defects.Has(ReentryRaisesToken) {
+		next.Token++
+	}
+	next.did(history.Renewed, r.Op)
 	return m.commit(p, next)
 }
 
@@ -149,12 +204,29 @@ func (m *LeaseManager) release(p *sim.Proc, g *granted, r Request) Reply {
 	next := *g
 	next.did(history.Released, r.Op)
 	next.Lease, next.Owner = "", ""
+	if m.cfg.Defects.Has(ReleaseDeletesCounter) {
+		defer m.forget(p, g.Resource)
+	}
 	return m.commit(p, next)
+}
+
+// forget deletes the record of a resource.
+func (m *LeaseManager) forget(p *sim.Proc, resource string) {
+	p.Remove(currentKey + resource)
+	p.Sync()
+	g := m.lease(resource)
+	*g = granted{Resource: resource, Token: m.first()}
 }
 
 // commit makes next durable, then true, and reports it.
 func (m *LeaseManager) commit(p *sim.Proc, next granted) Reply {
-	p.Put(next.Resource, next)
+	switch d := m.cfg.Defects; {
+	case d.Has(StandbyLags):
+		p.Put(standbyKey+next.Resource, *m.lease(next.Resource))
+	case d.Has(SnapshotRestored) && next.Did == history.Grant && next.Generation%2 == 1:
+		p.Put(snapshotKey+next.Resource, next)
+	}
+	p.Put(currentKey+next.Resource, next)
 	p.Sync()
 	g := m.lease(next.Resource)
 	*g = next

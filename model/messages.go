@@ -18,6 +18,7 @@ type Request struct {
 	Token    Token
 	Lease    string // identity
 	Value    int64  // to write
+	Basis    int64  // operation whose value a read-modify-write used; it names only
 	TTL      time.Duration
 	// Unfenced requests carry no token on the wire: Token and Lease only say, for
 	// the history, under which lease they were made.

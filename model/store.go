@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"time"
 
 	"staleproof/model/history"
 	"staleproof/sim"
@@ -15,8 +16,9 @@ import (
 type FencedStore struct {
 	cfg     Config
 	cells   []cell
-	ops     []int64 // operations served
-	replies []Reply // their answers
+	valid   []string // leases that StoreCachesCheck has found valid
+	ops     []int64  // operations served
+	replies []Reply  // their answers
 	busy    *sim.Mutex
 	rec     reporter
 }
@@ -40,20 +42,66 @@ func NewFencedStore(cfg Config) *FencedStore {
 // Start replays the log: the requests that were accepted and changed something.
 func (s *FencedStore) Start(p *sim.Proc) {
 	var last Request
-	p.Disk().Log(func(v any) bool {
-		last = v.(Request)
-		c := s.cell(last.Resource)
-		*c = c.after(last)
-		s.keep(last.Op, OK(c.Value))
-		return true
-	})
-	if p.Disk().Torn() > 0 { // it took effect, and the crash came before the report
+	s.replay(p, &last)
+	torn := p.Disk().Torn() > 0 && !s.cfg.Defects.Has(StoreAcksBeforeSync|ReplicaLags)
+	if torn { // it took effect, and the crash came before the report
 		s.tell(p, effect(last.F), s.cell(last.Resource), last)
 	}
 }
 
+func (s *FencedStore) replay(p *sim.Proc, last *Request) {
+	missing := 0 // entries that have not reached the replica
+	if s.cfg.Defects.Has(ReplicaLags) && p.Incarnation() > 0 {
+		missing = 2
+	}
+	n := 0
+	p.Disk().Log(func(any) bool { n++; return true })
+	done := 0
+	p.Disk().Log(func(v any) bool {
+		if done == n-missing {
+			return false
+		}
+		*last = v.(Request)
+		c := s.cell(last.Resource)
+		*c = c.after(*last)
+		s.keep(last.Op, OK(c.Value))
+		if done++; done%snapshotEvery == 0 && s.cfg.Defects.Has(SnapshotDropsFence) {
+			s.dropFences()
+		}
+		return true
+	})
+	if s.cfg.Defects.Has(FenceNotPersisted) {
+		s.dropFences()
+	}
+}
+
+// snapshotEvery is how many entries of the log SnapshotDropsFence folds into a
+// snapshot.
+const snapshotEvery = 4
+
+// dropFences forgets the greatest tokens and keeps the values.
+func (s *FencedStore) dropFences() {
+	for i := range s.cells {
+		s.cells[i].forget()
+	}
+}
+
+func (c *cell) forget() { c.Highest, c.Lease, c.Owner = 0, "", "" }
+
+// collect is the timer of FenceCollected: the fence goes if it is still this one.
+type collect struct {
+	Resource string
+	Highest  Token
+}
+
 // Handle serves one request; requests are served one after another.
 func (s *FencedStore) Handle(p *sim.Proc, msg sim.Message) {
+	if idle, ok := msg.Body.(collect); ok {
+		if c := s.cell(idle.Resource); c.Highest == idle.Highest {
+			c.forget()
+		}
+		return
+	}
 	r, ok := msg.Body.(Request)
 	if !ok {
 		return
@@ -64,8 +112,13 @@ func (s *FencedStore) Handle(p *sim.Proc, msg sim.Message) {
 	if i < 0 || s.cfg.Defects.Has(StoreReappliesCopies) {
 		i = s.keep(r.Op, s.serve(p, r))
 	}
+	reply := s.replies[i]
 	s.busy.Unlock(ctx)
-	p.Reply(msg, s.replies[i])
+	p.Reply(msg, reply)
+	if s.cfg.Defects.Has(StoreAcksBeforeSync) {
+		p.Yield("answered")
+		p.Sync()
+	}
 }
 
 // keep remembers the answer to an operation.
@@ -91,10 +144,16 @@ func (s *FencedStore) serve(p *sim.Proc, r Request) Reply {
 		s.tell(p, history.Reject, c, r)
 		return Reply{Status: StatusStale, Highest: c.Highest, Owner: c.Owner}
 	}
+	if s.cfg.Defects.Has(StoreChecksApart) && r.F.IsMutation() {
+		ctx := p.Context()
+		s.busy.Unlock(ctx)
+		p.Yield("between check and write")
+		s.busy.Lock(ctx)
+		c = s.cell(r.Resource)
+	}
 	next := c.after(r)
-	if next != *c {
-		p.Append(r)
-		p.Sync()
+	if next != *c || r.F.IsMutation() {
+		s.persist(p, r)
 		c = s.cell(r.Resource)
 		*c = next
 	}
@@ -102,10 +161,24 @@ func (s *FencedStore) serve(p *sim.Proc, r Request) Reply {
 	return OK(next.Value)
 }
 
+// persist makes r durable: with it, the log says what the cell is.
+func (s *FencedStore) persist(p *sim.Proc, r Request) {
+	p.Append(r)
+	if !s.cfg.Defects.Has(StoreAcksBeforeSync) {
+		p.Sync()
+	}
+	switch d := s.cfg.Defects; {
+	case d.Has(StoreCachesCheck):
+		s.valid = append(s.valid, r.Lease)
+	case d.Has(FenceCollected):
+		p.After(s.cfg.TTL+time.Second, collect{Resource: r.Resource, Highest: max(r.Token, s.cell(r.Resource).Highest)})
+	}
+}
+
 // after returns the cell once r is accepted.
 func (c *cell) after(r Request) cell {
 	next := *c
-	if !r.Unfenced && (r.Token > next.Highest || r.Lease != next.Lease) {
+	if !r.Unfenced && r.F != history.Read && (r.Token > next.Highest || r.Lease != next.Lease) {
 		next.Highest, next.Lease, next.Owner = max(r.Token, next.Highest), r.Lease, r.Client
 	}
 	switch r.F {
@@ -138,6 +211,10 @@ func (s *FencedStore) refuses(c *cell, r Request) bool {
 		return false // nothing was sent that could be checked
 	case d.Has(StoreComparesIdentity):
 		return false // the same: the holder; another: the next holder, it believes
+	case d.Has(StoreIgnoresOwner):
+		return r.Token < c.Highest
+	case d.Has(StoreCachesCheck) && slices.Contains(s.valid, r.Lease):
+		return false // it was found valid once
 	case d.Has(StoreRefusesEqual) && r.F.IsMutation():
 		return r.Token <= c.Highest
 	}
@@ -150,7 +227,7 @@ func (s *FencedStore) tell(p *sim.Proc, f history.F, c *cell, r Request) {
 	e.Highest, e.Rejections = c.Highest, c.Rejections
 	switch r.F {
 	case history.Write:
-		e.Value = history.IntValue(r.Value)
+		e.Value, e.Basis = history.IntValue(r.Value), r.Basis
 	case history.Read, history.Delete:
 		e.Value = history.IntValue(c.Value)
 	}

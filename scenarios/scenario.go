@@ -66,6 +66,8 @@ type Params struct {
 	Acquisitions int64 // by each client
 	Writes       int64 // under each lease
 	Renew        int64 // 1: a task beside the work renews the lease
+	Modify       int64 // 1: writes are read-modify-writes
+	Reenter      int64 // 1: the lease is taken once more inside the work
 	TTL          int64 // ns
 	Work         int64 // ns, before each write
 	Latency      int64 // ns, one way
@@ -88,6 +90,8 @@ var paramTable = []Param{
 	{"acquisitions", "leases that each client takes", 0, 1000, func(p *Params) *int64 { return &p.Acquisitions }},
 	{"writes", "writes under each lease", 0, 1000, func(p *Params) *int64 { return &p.Writes }},
 	{"renew", "1: a task beside the work renews the lease at each third of its term", 0, 1, func(p *Params) *int64 { return &p.Renew }},
+	{"modify", "1: each write is one more than the value read or written last", 0, 1, func(p *Params) *int64 { return &p.Modify }},
+	{"reenter", "1: the holder acquires its lease once more in the middle of its work", 0, 1, func(p *Params) *int64 { return &p.Reenter }},
 	{"ttl", "term of a lease, ns", 1, int64(1000 * time.Hour), func(p *Params) *int64 { return &p.TTL }},
 	{"work", "work before each write, ns", 0, int64(1000 * time.Hour), func(p *Params) *int64 { return &p.Work }},
 	{"latency", "one-way latency of a message, ns", 0, int64(time.Hour), func(p *Params) *int64 { return &p.Latency }},
@@ -161,6 +165,9 @@ func (p *Params) setup(d model.Defects) Setup {
 // scenario is one file that declares it and one line here.
 var registry = []*Scenario{
 	&textbook,
+	&checkApart,
+	&tokenRegress,
+	&selfFencing,
 }
 
 // Scenarios lists the built-in scenarios.

@@ -18,9 +18,13 @@ import (
 //	A write 10                  also read, raise, renew, release, delete
 //	A write 10, held            the request stays on the wire
 //	A write 10, paused at checked   the client freezes at that yield
+//	A write 10, stalled in store at LABEL   the store's task stalls at that yield
+//	A reenter 11                the lease once more, and a write under what it gives
 //	expire A                    time passes until A's lease has ended
 //	deliver A write 10          the held request arrives
 //	resume A                    the frozen client goes on
+//	go on store                 the stalled task goes on
+//	crash store                 the server crashes and restarts on its disk
 //
 // What each step came to is written behind an arrow by [RunScript].
 type Script struct {
@@ -136,17 +140,20 @@ func RunScript(sc *Scenario, script *Script, opt Options) (*Played, error) {
 // step is one parsed line of a script.
 type step struct {
 	text   string
-	verb   string // "do", "expire", "deliver", "resume"
-	client string
+	verb   string // "do", "expire", "deliver", "resume", "go", "crash"
+	client string // or server
 	do     command
 	held   bool
 	pause  string // yield at which the client freezes
+	stall  string // yield at which the task of server stalls
+	server string
 }
 
 // command tells an operator what to do.
 type command struct {
-	F     history.F
-	Value int64
+	F       history.F
+	Value   int64
+	Reenter bool // before the write
 }
 
 func parseSteps(script *Script) ([]step, error) {
@@ -173,18 +180,29 @@ func parseStep(line string) (step, error) {
 		st.held = true
 	case strings.HasPrefix(how, "paused at "):
 		st.pause = strings.TrimPrefix(how, "paused at ")
+	case strings.HasPrefix(how, "stalled in "):
+		var ok bool
+		if st.server, st.stall, ok = strings.Cut(strings.TrimPrefix(how, "stalled in "), " at "); !ok {
+			return st, fmt.Errorf("expected \", stalled in SERVER at LABEL\", found %q", how)
+		}
 	case how != "":
 		return st, fmt.Errorf("expected \", held\" or \", paused at LABEL\", found %q", how)
 	}
 	words := strings.Fields(line)
-	if w := words[0]; w == "expire" || w == "deliver" || w == "resume" {
+	switch w := words[0]; w {
+	case "expire", "deliver", "resume", "crash":
 		st.verb, words = w, words[1:]
+	case "go":
+		if len(words) < 2 || words[1] != "on" {
+			return st, errors.New("expected \"go on SERVER\"")
+		}
+		st.verb, words = w, words[2:]
 	}
 	if len(words) == 0 {
 		return st, errors.New("expected the name of a client")
 	}
 	st.client, words = words[0], words[1:]
-	if st.verb == "expire" || st.verb == "resume" {
+	if st.verb != "do" && st.verb != "deliver" {
 		return st, nil
 	}
 	return st, st.parseCommand(words)
@@ -193,6 +211,9 @@ func parseStep(line string) (step, error) {
 func (st *step) parseCommand(words []string) error {
 	if len(words) == 0 {
 		return errors.New("expected an operation after the client")
+	}
+	if words[0] == "reenter" {
+		words[0], st.do.Reenter = "write", true
 	}
 	f, err := history.ParseF(words[0])
 	if err != nil || !f.IsOperation() {
@@ -229,7 +250,7 @@ func (d *director) prepare(script *Script, steps []step) {
 	setup := d.params.setup(r.opt.Defects)
 	seen := map[string]bool{}
 	for _, st := range steps {
-		if name := st.client; !seen[name] {
+		if name := st.client; !seen[name] && st.verb != "crash" && st.verb != "go" {
 			seen[name] = true
 			r.world.Spawn(name, func() sim.Runner { return &operator{setup: setup, results: d.results} })
 		}
@@ -245,6 +266,16 @@ func (d *director) play(st step) (string, error) {
 	case "expire":
 		d.script.Advance(time.Duration(d.params.TTL))
 		return "", nil
+	case "crash":
+		d.script.Crash(id, time.Millisecond)
+		d.script.Advance(2 * time.Millisecond)
+		return "", nil
+	case "go":
+		if !d.script.Stalled(id) {
+			return "nothing stalls", nil // this store has no such yield
+		}
+		d.script.GoOn(id)
+		return d.served(st), nil
 	case "resume":
 		if !d.script.Paused(id) {
 			return "", errors.New("expected a client that is paused")
@@ -264,7 +295,13 @@ func (d *director) play(st step) (string, error) {
 	if st.pause != "" {
 		d.script.PauseAt(id, st.pause)
 	}
+	if st.stall != "" {
+		d.script.StallAt(w.Lookup(st.server), st.stall)
+	}
 	d.script.Tell(id, st.do)
+	if st.stall != "" && !d.script.Stalled(w.Lookup(st.server)) {
+		return d.results[st.client], nil
+	}
 	if st.held && !d.script.Holding(id, st.do.matches) || st.pause != "" && !d.script.Paused(id) {
 		return "", fmt.Errorf("expected it to be on its way, found %q", d.results[st.client])
 	}
@@ -297,7 +334,7 @@ func (c command) server() string {
 // matches reports whether body is the request that c makes.
 func (c command) matches(body any) bool {
 	r, ok := body.(model.Request)
-	return ok && r.F == c.F && r.Value == c.Value
+	return ok && r.F == c.F && (r.F != history.Write || r.Value == c.Value)
 }
 
 // operator is a client that does what a script tells it.
@@ -341,6 +378,10 @@ func (o *operator) obey(p *sim.Proc, h *model.Holder, c command) string {
 		v, err = h.Read(ctx)
 		done = strconv.FormatInt(v, 10)
 	case history.Write:
+		if c.Reenter {
+			err = h.Inner(ctx, c.Value)
+			break
+		}
 		err = h.Write(ctx, c.Value)
 	}
 	return inWords(done, err)

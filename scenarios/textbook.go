@@ -22,10 +22,9 @@ var textbook = Scenario{
 		TTL: int64(10 * time.Second), Work: int64(1500 * time.Millisecond),
 		Latency: int64(time.Millisecond), Timeout: int64(4 * time.Second), Rho: 200, FirstToken: 1,
 	},
-	Faults: textbookFaults,
-	Build:  buildTextbook,
-	Properties: []string{"no-stale-write", "token-order", "renewal-keeps-token", "exclusive-grant",
-		"linearizable", "no-false-fencing", "gives-up"},
+	Faults:     textbookFaults,
+	Build:      buildTextbook,
+	Properties: common,
 	Sometimes: []checker.Fact{checker.StaleWriteAttempted, checker.StaleWriteRejected,
 		checker.LeaseRenewed, checker.LeaseReleased},
 	Defects: []Exposure{
@@ -42,6 +41,10 @@ var textbook = Scenario{
 	},
 	Scripts: textbookScripts,
 }
+
+// common are the properties that every scenario judges.
+var common = []string{"no-stale-write", "token-order", "renewal-keeps-token", "exclusive-grant",
+	"linearizable", "no-false-fencing", "gives-up"}
 
 // textbookFaults are sized to the term of the lease: a third of it, a little
 // more than it, and several times it.
@@ -109,5 +112,6 @@ func (c *worker) Run(p *sim.Proc) {
 func holderConfig(s Setup) model.HolderConfig {
 	return model.HolderConfig{Config: s.Config, Resource: resource,
 		Acquisitions: int(s.Params.Acquisitions), Writes: int(s.Params.Writes),
-		Work: time.Duration(s.Params.Work), Renew: s.Params.Renew > 0}
+		Work: time.Duration(s.Params.Work), Renew: s.Params.Renew > 0,
+		Modify: s.Params.Modify > 0, Reenter: s.Params.Reenter > 0}
 }
