@@ -10,21 +10,20 @@ var fencedModel = Model{
 	judge: judgeFenced,
 }
 
-func judgeFenced(h *history.History, opt Options, r *Report) error {
-	view := sight(h)
+func judgeFenced(s *survey, opt Options, r *Report) error {
 	var properties []string
 	for _, p := range registry {
-		if p.judgedIn(h.Header.Timing) && p.watch(view) != nil {
+		if p.judgedIn(s.header.Timing) && p.watch(s.view) != nil {
 			properties = append(properties, p.Name)
 		}
 	}
-	suite, err := Config{Header: h.Header, View: view, Budget: opt.Budget, Init: opt.Init, Source: h}.New(properties)
+	c := Config{Header: s.header, View: s.view, Budget: opt.Budget, Init: opt.Init, Source: withEnds(s.events)}
+	suite, err := c.New(properties)
 	if err != nil {
 		return err
 	}
-	c := completer{open: make(map[int64]int)}
-	for i := range h.Events {
-		suite.Observe(c.complete(h, i))
+	if err := c.Source(suite.Observe); err != nil {
+		return err
 	}
 	r.Results = suite.Finish()
 	r.Violations = suite.Violations()
@@ -44,48 +43,56 @@ func (p *Property) judgedIn(timing string) bool {
 	return p.Timed
 }
 
-// completer lends the end of an operation what only its invocation says: many
+// withEnds lends the end of an operation what only its invocation says: many
 // recorders do not repeat the token, the lease or the resource.
+func withEnds(events Events) Events {
+	return func(yield func(*history.Event)) error {
+		var c completer
+		return events(func(e *history.Event) { yield(c.complete(e)) })
+	}
+}
+
+// completer keeps what open operations have to lend.
 type completer struct {
-	open map[int64]int // positions of the invocations, by operation
+	open opTable[lent]
 	copy history.Event
 }
 
-func (c *completer) complete(h *history.History, i int) *history.Event {
-	e := &h.Events[i]
-	if e.Op == 0 || e.Type == history.Note {
+type lent struct {
+	resource, scope, lease string
+	token                  history.Token
+}
+
+func (c *completer) complete(e *history.Event) *history.Event {
+	if e.Op == 0 || !e.F.IsOperation() || e.Type == history.Note {
 		return e
 	}
 	if e.Type == history.Invoke {
-		c.open[e.Op] = i
+		c.open.remove(e.Op)
+		*c.open.add(e.Op) = lent{e.Resource, e.Scope, e.Lease, e.Token}
 		return e
 	}
-	at, ok := c.open[e.Op]
-	if !ok {
-		return e
-	}
-	delete(c.open, e.Op)
-	inv := &h.Events[at]
-	if e.Resource == inv.Resource && e.Scope == inv.Scope && (e.Token != 0 || inv.Token == 0) && (e.Lease != "" || inv.Lease == "") {
+	inv := c.open.find(e.Op)
+	if inv == nil {
 		return e
 	}
 	c.copy = *e
-	c.lend(inv)
+	inv.lend(&c.copy)
+	c.open.remove(e.Op)
 	return &c.copy
 }
 
-func (c *completer) lend(inv *history.Event) {
-	e := &c.copy
+func (l *lent) lend(e *history.Event) {
 	if e.Resource == "" {
-		e.Resource = inv.Resource
+		e.Resource = l.resource
 	}
 	if e.Scope == "" {
-		e.Scope = inv.Scope
+		e.Scope = l.scope
 	}
 	if e.Token == 0 {
-		e.Token = inv.Token
+		e.Token = l.token
 	}
-	if e.Lease == "" && e.Token == inv.Token {
-		e.Lease = inv.Lease
+	if e.Lease == "" && e.Token == l.token {
+		e.Lease = l.lease
 	}
 }

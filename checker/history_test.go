@@ -121,3 +121,9 @@ func judge(t testing.TB, property string, h *history.History) Result {
 	}
 	return s.Finish()[0]
 }
+
+// sight finds whose notes a history holds.
+func sight(h *history.History) View {
+	s, _ := look(h.Header, EventsOf(h))
+	return s.view
+}

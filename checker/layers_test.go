@@ -202,12 +202,13 @@ func witness(h *history.History) *Violation {
 func bySearch(h *history.History) (Outcome, *Violation) {
 	n := newNames(false)
 	s := search{property: "linearizable", names: n, config: Config{Budget: DefaultBudget}}
-	return s.judgeScopes(logOf(h, n).calls, func(mine []call) []spec { return fencedSpecs(mine, history.Value{}) })
+	calls, _ := logOf(EventsOf(h), n)
+	return s.judgeScopes(calls, func(mine []call) []spec { return fencedSpecs(mine, history.Value{}) })
 }
 
 // byBruteForce tries every order of at most a few operations on one scope.
 func byBruteForce(h *history.History) bool {
-	calls := logOf(h, newNames(false)).calls
+	calls, _ := logOf(EventsOf(h), newNames(false))
 	calls = slices.DeleteFunc(calls, func(c call) bool { return c.outcome == failed })
 	return orderExists(calls, false, fence{}, map[int32]history.Value{}) || orderExists(calls, true, fence{}, map[int32]history.Value{})
 }
@@ -277,51 +278,63 @@ func TestLayersAgree(t *testing.T) {
 	}
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			proved, refuted, between := 0, 0, 0
-			rapid.Check(t, func(t *rapid.T) {
-				h := drawStoreRun(t, kind.flaws, 30)
-				w := witness(h)
-				o, v := bySearch(h)
-				switch {
-				case o == Inconclusive:
-					t.Fatalf("undecided: %s", v.Message)
-				case w == nil && o == Violated:
-					t.Fatalf("the witness holds, and yet %s", v.Message)
-				case w != nil && kind.proof:
-					t.Fatalf("the store does nothing wrong, and yet %s", w.Message)
-				case w == nil:
-					proved++
-				case o == Violated:
-					refuted++
-				default:
-					between++
-				}
-			})
-			t.Logf("proved %d, refuted %d, witness failed without a violation %d", proved, refuted, between)
-			if proved == 0 || kind.seen && refuted == 0 {
-				t.Errorf("proved %d and refuted %d: the histories try too little", proved, refuted)
+			rapid.Check(t, func(t *rapid.T) { compareLayers(t, drawStoreRun(t, kind.flaws, 30), kind.proof) })
+
+			// The same on histories that never change, so that how much they try
+			// can be counted on.
+			count := make(map[string]int)
+			runs := rapid.Custom(func(t *rapid.T) *history.History { return drawStoreRun(t, kind.flaws, 30) })
+			for seed := range 200 {
+				count[compareLayers(t, runs.Example(seed), kind.proof)]++
+			}
+			if t.Log(count); count["proved"] < 10 || kind.seen && count["refuted"] < 3 {
+				t.Errorf("%v: the histories try too little", count)
 			}
 		})
 	}
 }
 
-func TestSearchAgreesWithBruteForce(t *testing.T) {
-	lawful, broken := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
-		h := drawStoreRun(t, flaws{accept: 10, forget: 10, twice: 10, lie: 10, readsLift: rapid.Bool().Draw(t, "readsLift")}, 16)
-		o, _ := bySearch(h)
-		want := Violated
-		if byBruteForce(h) {
-			want = Satisfied
-			lawful++
-		} else {
-			broken++
-		}
-		if o != want {
-			t.Fatalf("the search says %s, brute force %s", o, want)
-		}
-	})
-	if lawful == 0 || broken == 0 {
-		t.Errorf("%d lawful and %d broken histories: the histories try too little", lawful, broken)
+// compareLayers judges a history twice and returns what came of it.
+func compareLayers(t interface{ Fatalf(string, ...any) }, h *history.History, proof bool) string {
+	w := witness(h)
+	o, v := bySearch(h)
+	switch {
+	case o == Inconclusive:
+		t.Fatalf("undecided: %s", v.Message)
+	case w == nil && o == Violated:
+		t.Fatalf("the witness holds, and yet %s", v.Message)
+	case w != nil && proof:
+		t.Fatalf("the store does nothing wrong, and yet %s", w.Message)
+	case w == nil:
+		return "proved"
+	case o == Violated:
+		return "refuted"
 	}
+	return "witness failed, nothing seen"
+}
+
+func TestSearchAgreesWithBruteForce(t *testing.T) {
+	draw := func(t *rapid.T) *history.History {
+		return drawStoreRun(t, flaws{accept: 10, forget: 10, twice: 10, lie: 10, readsLift: rapid.Bool().Draw(t, "readsLift")}, 16)
+	}
+	rapid.Check(t, func(t *rapid.T) { compareBrute(t, draw(t)) })
+	count := make(map[Outcome]int)
+	for seed := range 200 {
+		count[compareBrute(t, rapid.Custom(draw).Example(seed))]++
+	}
+	if t.Log(count); count[Satisfied] < 10 || count[Violated] < 10 {
+		t.Errorf("%v: the histories try too little", count)
+	}
+}
+
+func compareBrute(t interface{ Fatalf(string, ...any) }, h *history.History) Outcome {
+	o, _ := bySearch(h)
+	want := Violated
+	if byBruteForce(h) {
+		want = Satisfied
+	}
+	if o != want {
+		t.Fatalf("the search says %s, brute force %s", o, want)
+	}
+	return o
 }

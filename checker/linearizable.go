@@ -493,7 +493,11 @@ func (m *linearizability) search() Result {
 	case o != Inconclusive || m.config.Forget:
 		return Result{Outcome: o, Violation: v}
 	case m.config.Source != nil:
-		m.log = logOf(m.config.Source, m.names)
+		calls, err := logOf(m.config.Source, m.names)
+		if err != nil {
+			return Result{Outcome: Inconclusive, Violation: newViolation(m.property, nil, "undecided: cannot read the history again: %v", err)}
+		}
+		m.log.calls = calls
 	}
 	s := search{property: m.property, names: m.names, config: m.config}
 	o, v := s.judgeScopes(m.log.calls, func(mine []call) []spec { return fencedSpecs(mine, m.config.Init) })

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"staleproof/model/history"
@@ -15,7 +16,7 @@ type Model struct {
 	// Doc says what is judged and how.
 	Doc string
 
-	judge func(*history.History, Options, *Report) error
+	judge func(*survey, Options, *Report) error
 }
 
 // models is every model, in the order in which they are listed.
@@ -52,17 +53,67 @@ type Report struct {
 	Sometimes Counts
 }
 
+// Events replays a history from its first event, whenever it is called. The
+// events are valid during the call of yield only.
+type Events func(yield func(*history.Event)) error
+
+// EventsOf replays a history that is in memory.
+func EventsOf(h *history.History) Events {
+	return func(yield func(*history.Event)) error {
+		for i := range h.Events {
+			yield(&h.Events[i])
+		}
+		return nil
+	}
+}
+
 // Check judges a recorded history. Its error says which model was asked for in
 // vain, or why none can be guessed.
 func Check(h *history.History, opt Options) (Report, error) {
-	var r Report
-	for i := range h.Events {
-		if h.Events[i].Type == history.Invoke {
-			r.Operations++
+	return CheckEvents(h.Header, EventsOf(h), opt)
+}
+
+// CheckSource judges a history that need not fit in memory, such as a file that
+// open opens anew at each call: it is read twice, and once more when a search
+// for a linearization is needed, which keeps the operations in memory. Errors
+// are those of [Check] and of the source.
+func CheckSource(open func() (history.Source, error), opt Options) (Report, error) {
+	source, err := open()
+	if err != nil {
+		return Report{}, err
+	}
+	return CheckEvents(source.Header(), replay(open), opt)
+}
+
+func replay(open func() (history.Source, error)) Events {
+	return func(yield func(*history.Event)) error {
+		source, err := open()
+		if err != nil {
+			return err
+		}
+		var e history.Event
+		for {
+			switch err := source.Next(&e); err {
+			case nil:
+				yield(&e)
+			case io.EOF:
+				return nil
+			default:
+				return err
+			}
 		}
 	}
-	if r.Model = opt.Model; r.Model == "" {
-		name, err := guess(h)
+}
+
+// CheckEvents judges a history that can be replayed; see [CheckSource].
+func CheckEvents(h history.Header, events Events, opt Options) (Report, error) {
+	s, err := look(h, events)
+	r := Report{Operations: s.operations, Model: opt.Model}
+	if err != nil {
+		return r, err
+	}
+	if r.Model == "" {
+		name, err := s.guess()
 		if err != nil {
 			return r, err
 		}
@@ -76,7 +127,7 @@ func Check(h *history.History, opt Options) (Report, error) {
 		opt.Budget = DefaultBudget
 	}
 	opt.Init = nilFor(opt.Init)
-	if err := m.judge(h, opt, &r); err != nil {
+	if err := m.judge(&s, opt, &r); err != nil {
 		return r, err
 	}
 	for _, result := range r.Results {
@@ -99,44 +150,47 @@ func lookupModel(name string) (Model, error) {
 		name, nearest(name, all), strings.Join(all, ", "))
 }
 
-// guess finds the model whose operations a history holds.
-func guess(h *history.History) (string, error) {
-	var verbs [128]bool
-	tokens := false
-	for i := range h.Events {
-		e := &h.Events[i]
-		if e.F < 128 {
-			verbs[e.F] = true
+// survey is what a first look at a history shows.
+type survey struct {
+	header     history.Header
+	events     Events
+	operations int
+	view       View
+	seen       [128]bool // verbs
+	tokens     bool      // or identities of leases
+	any        bool
+}
+
+func look(h history.Header, events Events) (survey, error) {
+	s := survey{header: h, events: events}
+	err := events(func(e *history.Event) {
+		s.any = true
+		s.seen[e.F&127] = true
+		s.tokens = s.tokens || e.Token != 0 || e.Lease != ""
+		switch {
+		case e.Type == history.Invoke:
+			s.operations++
+		case e.Type != history.Note:
+		case e.F >= history.Grant && e.F <= history.Expire:
+			s.view.Coordinator = true
+		case e.F >= history.Apply && e.F <= history.Served:
+			s.view.Store = true
 		}
-		tokens = tokens || e.Token != 0 || e.Lease != ""
-	}
-	switch data := verbs[history.Write] || verbs[history.Read] || verbs[history.CAS]; {
-	case tokens || verbs[history.Grant] || verbs[history.Apply]:
+	})
+	return s, err
+}
+
+// guess finds the model whose operations the history holds.
+func (s *survey) guess() (string, error) {
+	switch data := s.seen[history.Write] || s.seen[history.Read]; {
+	case s.tokens || s.view.Coordinator || s.view.Store:
 		return fencedModel.Name, nil
-	case verbs[history.CAS]:
+	case s.seen[history.CAS]:
 		return casRegisterModel.Name, nil
 	case data:
 		return registerModel.Name, nil
-	case len(h.Events) == 0:
+	case !s.any:
 		return "", fmt.Errorf("cannot guess the model: the history has no events")
 	}
 	return "", fmt.Errorf("cannot guess the model: expected tokens, or reads and writes, found neither; name a model")
-}
-
-// sight finds whose notes a history holds.
-func sight(h *history.History) View {
-	var v View
-	for i := range h.Events {
-		switch e := &h.Events[i]; {
-		case e.Type != history.Note:
-		case e.F >= history.Grant && e.F <= history.Expire:
-			v.Coordinator = true
-		case e.F >= history.Apply && e.F <= history.Served:
-			v.Store = true
-		}
-		if v.Coordinator && v.Store {
-			break
-		}
-	}
-	return v
 }

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -237,9 +239,9 @@ func TestCheckCompletesEnds(t *testing.T) {
 		A fail write op=2 r= stale=2
 		A invoke write op=3 token=1 lease=a value=5
 	`)
-	c := completer{open: make(map[int64]int)}
+	var c completer
 	for i := range h.Events {
-		e := c.complete(h, i)
+		e := c.complete(&h.Events[i])
 		if i == 3 && (e.Token != 1 || e.Lease != "a" || e.Resource != "orders/7") {
 			t.Errorf("the end is completed to token %d, lease %q, resource %q", e.Token, e.Lease, e.Resource)
 		}
@@ -288,5 +290,67 @@ func TestDeleteRestoresTheInitialValue(t *testing.T) {
 		if r := s.Finish()[0]; r.Outcome != Satisfied {
 			t.Errorf("%s notes: %s: %s", notes, r.Outcome, r.Violation.Message)
 		}
+	}
+}
+
+// slowSource reads a history from memory as if from a file.
+type slowSource struct {
+	h    *history.History
+	next int
+	fail int // the position at which reading fails; 0 is never
+}
+
+func (s *slowSource) Header() history.Header { return s.h.Header }
+
+func (s *slowSource) Next(e *history.Event) error {
+	if s.next == len(s.h.Events) {
+		return io.EOF
+	}
+	if s.next++; s.next == s.fail {
+		return errors.New("line 7: expected an event")
+	}
+	*e = s.h.Events[s.next-1]
+	return nil
+}
+
+// A history read from a file is judged as the same one in memory.
+func TestCheckSource(t *testing.T) {
+	for _, tt := range verdicts {
+		h := parse(t, tt.header, tt.events)
+		want, wantErr := Check(h, Options{})
+		got, err := CheckSource(func() (history.Source, error) { return &slowSource{h: h}, nil }, Options{})
+		if diff := cmp.Diff(want, got); diff != "" || (err == nil) != (wantErr == nil) {
+			t.Errorf("%s: %v (-memory +file):\n%s", tt.reason, err, diff)
+		}
+	}
+}
+
+func TestCheckSourceFails(t *testing.T) {
+	h := parse(t, timed, "A invoke write op=1 token=1\nA ok write op=1 token=1\nA invoke write op=2 token=0\nA ok write op=2 token=0")
+	opened := 0
+	for failing := 1; failing <= 3; failing++ {
+		opened = 0
+		r, err := CheckSource(func() (history.Source, error) {
+			opened++
+			s := &slowSource{h: h}
+			if opened == failing+1 { // the first is opened for the header
+				s.fail = 2
+			}
+			return s, nil
+		}, Options{})
+		switch failing {
+		case 3: // the search reads once more
+			if err != nil || r.Outcome != Inconclusive {
+				t.Errorf("reading again fails: %v, %s", err, r.Outcome)
+			}
+		default:
+			if err == nil || err.Error() != "line 7: expected an event" {
+				t.Errorf("pass %d fails: got %v", failing, err)
+			}
+		}
+	}
+	_, err := CheckSource(func() (history.Source, error) { return nil, errors.New("no such file") }, Options{})
+	if err == nil || err.Error() != "no such file" {
+		t.Errorf("got %v, want no such file", err)
 	}
 }

@@ -8,7 +8,7 @@ var registerModel = Model{
 	Doc: "Reads and writes, judged by porcupine, resource by resource. A write of unknown outcome may take effect at any " +
 		"later time, or never; a failed operation had no effect. A read that answered nil where nothing could be nil is one " +
 		"whose answer was not recorded.",
-	judge: func(h *history.History, opt Options, r *Report) error { return judgeRegister("register", h, opt, r) },
+	judge: func(s *survey, opt Options, r *Report) error { return judgeRegister("register", s, opt, r) },
 }
 
 var casRegisterModel = Model{
@@ -16,14 +16,17 @@ var casRegisterModel = Model{
 	Guarantee: "Each resource behaves as one atomic register with compare-and-set.",
 	Doc: "Like register, with cas. A cas that failed had no effect. It also found another value than it expected, when its " +
 		"error is \"mismatch\", or when it gives no error and the history gives one with every other failure.",
-	judge: func(h *history.History, opt Options, r *Report) error {
-		return judgeRegister("cas-register", h, opt, r)
+	judge: func(s *survey, opt Options, r *Report) error {
+		return judgeRegister("cas-register", s, opt, r)
 	},
 }
 
-func judgeRegister(name string, h *history.History, opt Options, r *Report) error {
+func judgeRegister(name string, look *survey, opt Options, r *Report) error {
 	n := newNames(false)
-	calls := registerCalls(h, opt.Init, n)
+	calls, err := registerCalls(look.events, opt.Init, n)
+	if err != nil {
+		return err
+	}
 	s := search{property: name, names: n, config: Config{Init: opt.Init, Budget: opt.Budget}}
 	o, v := s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(opt.Init)} })
 	r.Results = []Result{{Property: name, Outcome: o, Violation: v, Steps: s.steps}}
@@ -34,27 +37,29 @@ func judgeRegister(name string, h *history.History, opt Options, r *Report) erro
 }
 
 // registerCalls collects the calls on registers; the resource is the scope.
-func registerCalls(h *history.History, init history.Value, n *names) []call {
+func registerCalls(events Events, init history.Value, n *names) ([]call, error) {
+	ev, err := weigh(events, init)
+	if err != nil {
+		return nil, err
+	}
 	var calls []call
-	open := make(map[int64]int)
-	evidence := weigh(h, init)
-	for i := range h.Events {
-		e := &h.Events[i]
-		if !onRegister(e.F) {
-			continue
-		}
-		if e.Type == history.Invoke {
-			open[e.Op] = len(calls)
+	var open opTable[int] // places in calls
+	err = events(func(e *history.Event) {
+		switch {
+		case !onRegister(e.F):
+		case e.Type == history.Invoke:
+			open.remove(e.Op)
+			*open.add(e.Op) = len(calls)
 			calls = append(calls, call{f: e.F, fence: n.scopes.id(e.Resource), client: n.clients.id(e.ClientName()),
 				value: e.Value, expect: e.Expect, invoked: e.Index, ended: never})
-			continue
+		case e.Type.IsEnd():
+			if at := open.find(e.Op); at != nil {
+				calls[*at].end(e, ev)
+				open.remove(e.Op)
+			}
 		}
-		if at, ok := open[e.Op]; ok && e.Type.IsEnd() {
-			delete(open, e.Op)
-			calls[at].end(e, evidence)
-		}
-	}
-	return calls
+	})
+	return calls, err
 }
 
 func onRegister(f history.F) bool {
@@ -70,10 +75,9 @@ type evidence struct {
 	canBeNil       bool // nil is the initial value, or is written
 }
 
-func weigh(h *history.History, init history.Value) evidence {
+func weigh(events Events, init history.Value) (evidence, error) {
 	ev := evidence{canBeNil: nilFor(init) == history.NilValue}
-	for i := range h.Events {
-		e := &h.Events[i]
+	err := events(func(e *history.Event) {
 		switch {
 		case !onRegister(e.F):
 		case e.Type == history.Fail && e.F != history.CAS && e.Error == "":
@@ -81,8 +85,8 @@ func weigh(h *history.History, init history.Value) evidence {
 		case e.Type == history.Invoke && (e.F == history.Write || e.F == history.CAS) && nilFor(e.Value) == history.NilValue:
 			ev.canBeNil = true
 		}
-	}
-	return ev
+	})
+	return ev, err
 }
 
 // end records the outcome of a call on a register.

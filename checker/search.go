@@ -75,16 +75,16 @@ func (l *callLog) end(o *openOp, in *Input) {
 }
 
 // logOf collects the calls on the store of a whole history.
-func logOf(h *history.History, n *names) callLog {
+func logOf(events Events, n *names) ([]call, error) {
 	s := &Suite{names: n}
 	m := &linearizability{base: base{names: n}, log: callLog{keep: true}}
-	for i := range h.Events {
-		if e := &h.Events[i]; e.Type != history.Note && e.F.IsStore() {
+	err := events(func(e *history.Event) {
+		if e.Type != history.Note && kind(e.Type, e.F) != 0 && e.F.IsStore() {
 			s.resolve(e)
 			m.Observe(&s.in)
 		}
-	}
-	return m.log
+	})
+	return m.log.calls, err
 }
 
 // search looks for a linearization with porcupine, which has no budget of

@@ -284,7 +284,7 @@ func TestEqualKeysBehaveEquallyInAStore(t *testing.T) {
 	met, lively := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		byKey := make(map[string]*storeWalk)
-		for range 12 {
+		for range 30 {
 			s, err := Config{Header: timed, View: View{true, true}, Forget: true}.New(allNames())
 			if err != nil {
 				t.Fatal(err)

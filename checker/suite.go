@@ -24,10 +24,10 @@ type Config struct {
 	Budget int64
 	// Init is the value of every resource before the first event.
 	Init history.Value
-	// Source, when set, is the whole history that will be observed: the suite
-	// then keeps no operations of its own for the search for a linearization,
-	// and its memory does not grow with the history.
-	Source *history.History
+	// Source, when set, replays the whole history that will be observed: the
+	// suite then keeps no operations of its own for the search for a
+	// linearization, and its memory does not grow with the history.
+	Source Events
 	// Forget keeps no operations either and has no source: where the witness of
 	// linearizability fails, the verdict stays inconclusive. For an exhaustive
 	// search, which judges a suspicious path by running it again.
