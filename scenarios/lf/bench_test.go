@@ -6,7 +6,9 @@ import (
 	"staleproof/sim/explore"
 )
 
-func BenchmarkMid(b *testing.B) { benchmark(b, Config{Clients: 2, Acquisitions: 2, Writes: 1, Renewals: 1}) }
+func BenchmarkMid(b *testing.B) {
+	benchmark(b, Config{Clients: 2, Acquisitions: 2, Writes: 1, Renewals: 1})
+}
 func BenchmarkN3(b *testing.B) {
 	benchmark(b, Config{Clients: 3, Acquisitions: 1, Writes: 1, Renewals: 1})
 }
