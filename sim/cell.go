@@ -150,7 +150,7 @@ func (c *Cell) Feed(ev Event, in Input) {
 			c.held = append(c.held, Name{m.From, m.Call})
 		}
 		w.flying++
-		w.deliver(n, ev.Message)
+		w.deliver(n, &ev.Message)
 	default:
 		w.listEvents(n)
 		if i := c.find(ev); i >= 0 {

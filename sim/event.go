@@ -12,13 +12,11 @@ func (w *World) happen() {
 		w.happenAny()
 		return
 	}
-	for len(w.queue) > 0 && w.stale(&w.queue[0]) {
-		w.drop()
-	}
+	first := w.first()
 	switch {
-	case len(w.queue) == 0:
+	case first == nil:
 		w.finish(EndIdle, nil)
-	case w.cfg.Horizon > 0 && w.queue[0].at > int64(w.cfg.Horizon):
+	case w.cfg.Horizon > 0 && first.at > int64(w.cfg.Horizon):
 		w.finish(EndHorizon, nil)
 	case w.events >= w.maxEvents:
 		w.finish(EndLimit, nil)
@@ -28,6 +26,32 @@ func (w *World) happen() {
 		w.events++
 		w.apply(e)
 	}
+}
+
+// first returns the next entry, nil if there is none. Stale ones are dropped.
+func (w *World) first() *entry {
+	for {
+		e := &w.soonest
+		if !w.soon {
+			if len(w.queue) == 0 {
+				return nil
+			}
+			e = &w.queue[0]
+		}
+		if e.kind == atDelivery || !w.stale(e) {
+			return e
+		}
+		w.drop()
+	}
+}
+
+// pop removes the next entry.
+func (w *World) pop() entry {
+	if w.soon {
+		w.soon = false
+		return w.soonest
+	}
+	return w.queue.remove(0)
 }
 
 // stale reports whether e is a timer that nobody waits for any more, or not yet.
@@ -46,7 +70,7 @@ func (w *World) stale(e *entry) bool {
 // drop takes the stale first entry off the queue. If it is the entry of a task
 // that waits longer now, it is scheduled again.
 func (w *World) drop() {
-	e := w.queue.remove(0)
+	e := w.pop()
 	if e.kind == atTimer {
 		w.freeFlight(e.ref)
 		return
@@ -64,11 +88,17 @@ func (w *World) drop() {
 // take removes the first entry of the queue; which of several at the same time
 // is the first is a choice.
 func (w *World) take() entry {
+	if !w.sites.Has(SiteTie) {
+		return w.pop()
+	}
+	if w.soon {
+		w.soon = false
+		w.queue.push(w.soonest)
+	}
 	q := w.queue
 	at := q[0].at
-	tied := len(q) > 1 && q[1].at == at || len(q) > 2 && q[2].at == at
-	if !tied || !w.sites.Has(SiteTie) {
-		return w.queue.remove(0)
+	if tied := len(q) > 1 && q[1].at == at || len(q) > 2 && q[2].at == at; !tied {
+		return w.pop()
 	}
 	w.ties = w.ties[:0]
 	for i := range q {
@@ -91,7 +121,7 @@ func (w *World) apply(e entry) {
 	n := w.processes[e.proc]
 	switch e.kind {
 	case atDelivery:
-		w.deliver(n, w.land(e.ref))
+		w.land(n, e.ref)
 	case atWake:
 		w.ring(n, e)
 	case atTimer:
@@ -137,9 +167,8 @@ func (w *World) ringTimer(n *process, e entry) {
 		return
 	}
 	w.tick(n)
-	m := w.flights[e.ref].msg
+	n.accept(&f.msg)
 	w.freeFlight(e.ref)
-	n.accept(m)
 }
 
 // tick folds a timer's ringing into the digest.

@@ -15,7 +15,7 @@ type cut struct {
 const netSites = SiteSet(1<<SiteDelay | 1<<SiteHold | 1<<SiteDrop | 1<<SiteDuplicate | 1<<SitePartition)
 
 // send puts m on its way.
-func (w *World) send(n *process, m Message) {
+func (w *World) send(n *process, m *Message) {
 	w.checkBody(m.Body)
 	if uint(m.To) >= uint(w.count) {
 		panic(Misuse(fmt.Sprintf("a message to process number %d: expected one of the %d processes of this world; take the number from Proc.Peer or Message.From", m.To, w.count)))
@@ -28,8 +28,8 @@ func (w *World) send(n *process, m Message) {
 	}
 	count := n.sends
 	n.sends++
-	if w.script != nil && w.script.catches(m) {
-		w.script.held = append(w.script.held, m)
+	if w.script != nil && w.script.catches(*m) {
+		w.script.held = append(w.script.held, *m)
 		return
 	}
 	late := int64(w.cfg.Latency)
@@ -44,14 +44,14 @@ func (w *World) send(n *process, m Message) {
 }
 
 // fly lets m arrive after the given time.
-func (w *World) fly(m Message, after int64) {
+func (w *World) fly(m *Message, after int64) {
 	w.flying++
 	w.schedule(entry{at: w.now + after, kind: atDelivery, proc: m.To, ref: w.newFlight(m)})
 }
 
 // disturb asks what the network does to m: how much later than usual it
 // arrives, or whether it is lost.
-func (w *World) disturb(n *process, m Message, count uint32) (extra int64, lost bool) {
+func (w *World) disturb(n *process, m *Message, count uint32) (extra int64, lost bool) {
 	cfg := &w.cfg
 	if k := w.choose(n, SitePartition, count, 2*w.durations(cfg.Partitions)+1, ""); k > 0 {
 		w.partition(m.From, m.To, w.duration(cfg.Partitions, (k+1)/2), k%2 == 0)
@@ -74,9 +74,9 @@ func (w *World) disturb(n *process, m Message, count uint32) (extra int64, lost 
 		extra += int64(cfg.Holds[k-1])
 	}
 	if k := w.choose(n, SiteDuplicate, count, len(cfg.Delays)+1, ""); k > 0 {
-		twin := m
+		twin := *m
 		twin.Copy = true
-		w.fly(twin, int64(cfg.Latency)+extra+int64(cfg.Delays[k-1]))
+		w.fly(&twin, int64(cfg.Latency)+extra+int64(cfg.Delays[k-1]))
 	}
 	return extra, false
 }
@@ -116,7 +116,7 @@ func (w *World) heal(ref int32) {
 }
 
 // deliver hands m to its receiver.
-func (w *World) deliver(n *process, m Message) {
+func (w *World) deliver(n *process, m *Message) {
 	w.flying--
 	if !n.up {
 		w.note(Note{Kind: NoteDrop, Proc: m.From, Peer: m.To, Message: m.ID, Label: "down", Body: m.Body})
@@ -129,22 +129,21 @@ func (w *World) deliver(n *process, m Message) {
 }
 
 // newFlight stores m until it lands.
-func (w *World) newFlight(m Message) int32 {
+func (w *World) newFlight(m *Message) int32 {
 	if k := len(w.freeSlot); k > 0 {
 		i := w.freeSlot[k-1]
 		w.freeSlot = w.freeSlot[:k-1]
-		w.flights[i] = flight{msg: m}
+		w.flights[i].msg = *m
 		return i
 	}
-	w.flights = append(w.flights, flight{msg: m})
+	w.flights = append(w.flights, flight{msg: *m})
 	return int32(len(w.flights) - 1)
 }
 
-// land returns the message and frees its slot.
-func (w *World) land(i int32) Message {
-	m := w.flights[i].msg
+// land hands a message to its receiver and frees its slot.
+func (w *World) land(n *process, i int32) {
+	w.deliver(n, &w.flights[i].msg)
 	w.freeFlight(i)
-	return m
 }
 
 func (w *World) freeFlight(i int32) {

@@ -102,7 +102,7 @@ func (p *Proc) Send(to ID, body any) {
 	if p.gone() {
 		return
 	}
-	p.w.send(p.n, Message{From: p.n.id, To: to, Body: body})
+	p.w.send(p.n, &Message{From: p.n.id, To: to, Body: body})
 }
 
 // Reply answers a message that came from [Proc.Call]; for any other message it is
@@ -111,7 +111,7 @@ func (p *Proc) Reply(m Message, body any) {
 	if p.gone() {
 		return
 	}
-	p.w.send(p.n, Message{From: p.n.id, To: m.From, Call: m.Call, Reply: m.Call != 0, Body: body})
+	p.w.send(p.n, &Message{From: p.n.id, To: m.From, Call: m.Call, Reply: m.Call != 0, Body: body})
 }
 
 // Call sends body to a process and waits for its reply, for at most timeout on
@@ -124,7 +124,7 @@ func (p *Proc) Call(to ID, body any, timeout time.Duration) (any, error) {
 	if c := p.w.cell(); c != nil {
 		p.call = c.name()
 	}
-	p.w.send(p.n, Message{From: p.n.id, To: to, Call: p.call, Body: body})
+	p.w.send(p.n, &Message{From: p.n.id, To: to, Call: p.call, Body: body})
 	if timeout < 0 {
 		p.step()
 		return nil, ErrTimeout
@@ -274,7 +274,14 @@ func (p *Proc) block() {
 
 // mustLive takes a dead process's deferred call off its stack.
 func (p *Proc) mustLive() {
-	if p.gone() {
+	if p.killed || p.w.live != p.c {
+		p.mustHaveLived()
+	}
+}
+
+//go:noinline
+func (p *Proc) mustHaveLived() {
+	if p.goneOrForeign() {
 		p.unwind()
 	}
 }
@@ -418,7 +425,7 @@ func (p *Proc) After(d time.Duration, body any) {
 	}
 	w, n := p.w, p.n
 	w.checkBody(body)
-	f := w.newFlight(Message{From: n.id, To: n.id, Timer: true, Body: body})
+	f := w.newFlight(&Message{From: n.id, To: n.id, Timer: true, Body: body})
 	w.flights[f].incarnation = n.incarnation
 	w.flights[f].deadline = after(n.clock.read(w.now), d)
 	if c := w.cell(); c != nil {

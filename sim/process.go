@@ -130,23 +130,23 @@ func (n *process) start() {
 // started lets the messages in that waited for a Starter.
 func (n *process) started() {
 	n.starting = false
-	for _, m := range n.mailbox {
-		n.handle(m)
+	for i := range n.mailbox {
+		n.handle(&n.mailbox[i])
 	}
 	n.mailbox = n.mailbox[:0]
 }
 
-func (n *process) handle(m Message) {
-	n.newTask("handle").msg = m
+func (n *process) handle(m *Message) {
+	n.newTask("handle").msg = *m
 }
 
 // accept hands an arrived message to whoever waits for it.
-func (n *process) accept(m Message) {
+func (n *process) accept(m *Message) {
 	switch {
 	case m.Reply:
 		for _, p := range n.tasks {
 			if p.waiting == waitCall && p.call == m.Call {
-				p.got = m
+				p.got = *m
 				p.wake(true)
 				return
 			}
@@ -154,16 +154,16 @@ func (n *process) accept(m Message) {
 	case n.handler != nil && !n.starting:
 		n.handle(m)
 	case n.handler != nil:
-		n.mailbox = append(n.mailbox, m)
+		n.mailbox = append(n.mailbox, *m)
 	default:
 		for _, p := range n.tasks {
 			if p.waiting == waitMail {
-				p.got = m
+				p.got = *m
 				p.wake(true)
 				return
 			}
 		}
-		n.mailbox = append(n.mailbox, m)
+		n.mailbox = append(n.mailbox, *m)
 	}
 }
 

@@ -51,11 +51,9 @@ func (s *script) still() bool {
 	if s.cell != nil {
 		return true
 	}
-	for len(w.queue) > 0 && w.stale(&w.queue[0]) {
-		w.drop()
-	}
+	first := w.first()
 	if s.advance {
-		return len(w.queue) == 0 || w.queue[0].at > s.limit
+		return first == nil || first.at > s.limit
 	}
 	return w.flying == 0
 }
@@ -113,7 +111,7 @@ func (p *Proc) scripted(label string) {
 func (s *Script) Tell(to ID, body any) {
 	if n := s.w.processes[to]; n.up && !s.w.over {
 		s.w.checkBody(body)
-		n.accept(Message{From: to, To: to, Timer: true, Body: body})
+		n.accept(&Message{From: to, To: to, Timer: true, Body: body})
 	}
 	s.Settle()
 }
@@ -149,7 +147,7 @@ func (s *Script) Deliver(from ID, match func(body any) bool) bool {
 			continue
 		}
 		s.w.script.held = append(held[:i], held[i+1:]...)
-		s.w.fly(m, int64(s.w.cfg.Latency))
+		s.w.fly(&m, int64(s.w.cfg.Latency))
 		s.Settle()
 		return true
 	}

@@ -269,7 +269,7 @@ func (w *World) occur(e entry) {
 	n := w.processes[e.proc]
 	switch e.kind {
 	case atDelivery:
-		w.deliver(n, w.land(e.ref))
+		w.land(n, e.ref)
 	case atWake:
 		p := w.slots[e.ref]
 		w.late(n, p.deadline)
@@ -285,10 +285,9 @@ func (w *World) occur(e entry) {
 	case atTimer:
 		f := &w.flights[e.ref]
 		w.late(n, f.deadline)
-		m := f.msg
-		w.freeFlight(e.ref)
 		w.tick(n)
-		n.accept(m)
+		n.accept(&f.msg)
+		w.freeFlight(e.ref)
 	case atResume:
 		n.resume()
 	case atRestart:
@@ -346,7 +345,7 @@ func (w *World) duration(list []time.Duration, k int) int64 {
 
 // doubled asks whether m arrives twice where latency does not matter, and then
 // sends both on their way.
-func (w *World) doubled(n *process, m Message, count uint32) bool {
+func (w *World) doubled(n *process, m *Message, count uint32) bool {
 	if w.choose(n, SiteDuplicate, count, 2, "") == 0 {
 		return false
 	}

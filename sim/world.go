@@ -109,6 +109,8 @@ type World struct {
 	decisions Schedule
 
 	queue    queue
+	soonest  entry // before all of the queue, if soon is set: mostly it happens next
+	soon     bool
 	seq      uint64
 	flights  []flight
 	freeSlot []int32
@@ -183,7 +185,7 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 	w.now, w.digest, w.index, w.events, w.messages, w.serials, w.seq = 0, 0, 0, 0, 0, 0, 0
 	w.steps, w.stepsOf = 0, 0
 	w.decisions = w.decisions[:0]
-	w.queue = w.queue[:0]
+	w.queue, w.soon = w.queue[:0], false
 	clear(w.flights)
 	w.flights, w.freeSlot, w.flying = w.flights[:0], w.freeSlot[:0], 0
 	w.running, w.count = 0, 0
@@ -492,8 +494,16 @@ func (w *World) tally(kind NoteKind, proc ID, x uint64) bool {
 }
 
 // choose answers one choice. Every nondeterministic decision comes through here.
+// It is small, so that a site where nothing may come costs a test and no call.
 func (w *World) choose(n *process, site Site, count uint32, options int, label string) int {
-	if !w.sites.Has(site) || options < 2 || w.budget[site] == 0 || w.over {
+	if w.sites>>site&1 == 0 {
+		return 0
+	}
+	return w.ask(n, site, count, options, label)
+}
+
+func (w *World) ask(n *process, site Site, count uint32, options int, label string) int {
+	if options < 2 || w.budget[site] == 0 || w.over {
 		return 0
 	}
 	c := Choice{Key: Key{Proc: -1, Site: site, Count: count}, Options: options}
@@ -509,7 +519,7 @@ func (w *World) choose(n *process, site Site, count uint32, options int, label s
 	} else {
 		k = w.chooser.Choose(c)
 	}
-	if k <= 0 || k >= options {
+	if k <= 0 {
 		return 0
 	}
 	return w.took(c, k, label)
@@ -530,8 +540,14 @@ func (w *World) took(c Choice, k int, label string) int {
 func (w *World) schedule(e entry) {
 	w.seq++
 	e.seq = w.seq
-	if w.cfg.Timing != Timed {
+	switch {
+	case w.cfg.Timing != Timed:
 		e.at = 0 // the order of scheduling is the only one
+	case w.soon && e.at < w.soonest.at:
+		e, w.soonest = w.soonest, e
+	case !w.soon && (len(w.queue) == 0 || e.at < w.queue[0].at):
+		w.soonest, w.soon = e, true
+		return
 	}
 	w.queue.push(e)
 }
