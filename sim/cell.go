@@ -162,10 +162,25 @@ func (c *Cell) Feed(ev Event, in Input) {
 	}
 	w.driveBase()
 	c.cur = nil
+	c.forget()
 	if w.panic != nil {
 		c.Panic = w.panic
 	} else if w.over {
 		c.Panic = &Panic{Process: n.name, Task: "main", Value: Misuse("the process runs on and on without blocking")}
+	}
+}
+
+// forget drops what nobody can come back to.
+func (c *Cell) forget() {
+	n := c.n
+	if !n.up {
+		c.mem, c.value, c.stater = 0, nil, nil
+		if len(n.disk.synced)+len(n.disk.pending)+len(n.disk.log) == 0 {
+			c.held = c.held[:0]
+		}
+	}
+	if n.newRunner != nil && len(n.tasks) == 0 {
+		n.mailbox = n.mailbox[:0]
 	}
 }
 
@@ -424,15 +439,6 @@ func CopyObservation(o Observation) Observation {
 // Local returns the process's state.
 func (c *Cell) Local() Local {
 	w, n := c.w, c.n
-	if len(n.disk.synced)+len(n.disk.pending)+len(n.disk.log) == 0 && !n.up {
-		c.held = c.held[:0] // nothing remembers them
-	}
-	if !n.up {
-		c.mem, c.value = 0, nil // a crash forgets everything
-	}
-	if n.newRunner != nil && len(n.tasks) == 0 {
-		n.mailbox = n.mailbox[:0] // nobody will ever read it
-	}
 	slices.SortFunc(c.held, func(a, b Name) int {
 		return int(a.Caller-b.Caller)<<6 + int(a.Call-b.Call)
 	})
