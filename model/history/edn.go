@@ -165,13 +165,12 @@ func (p *ednParser) prefixes() (namespace string, err error) {
 	}
 }
 
-func (p *ednParser) read(f jepsenField, to *Value) error {
-	if p.fields[f] == (span{}) {
-		*to = Value{}
-		return nil
+func (p *ednParser) read(f jepsenField) (v Value, err error) {
+	if p.fields[f] != (span{}) {
+		p.at = p.fields[f].from
+		err = p.value(&v)
 	}
-	p.at = p.fields[f].from
-	return p.value(to)
+	return v, err
 }
 
 func (p *ednParser) pair(old, value *Value) (bool, error) {

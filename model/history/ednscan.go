@@ -123,8 +123,14 @@ func (r *entryReader) ednPrefix(c byte) int {
 
 // ednToken skips the rest of a word.
 func (r *entryReader) ednToken() {
-	for !r.atEnd() && ednClass[r.buf[r.at]] == ednWord {
-		r.at++
+	for !r.atEnd() {
+		for i, c := range r.buf[r.at:] {
+			if ednClass[c] != ednWord {
+				r.at += i
+				return
+			}
+		}
+		r.at = len(r.buf)
 	}
 }
 

@@ -180,25 +180,28 @@ func (b bracket) String() string {
 // string skips the string that begins here.
 func (r *entryReader) string() error {
 	line := r.line
-	for r.at++; ; r.at++ {
-		switch r.peek() {
+	for r.at++; !r.atEnd(); {
+		switch r.buf[r.at] {
 		case '"':
 			r.at++
 			return nil
-		case '\\':
-			r.at++
-			r.peek() // whatever it is, it ends no string
-			if r.at < len(r.buf) && r.buf[r.at] == '\n' {
-				r.line++
+		case '\\': // whatever follows ends no string
+			if r.at++; !r.atEnd() {
+				r.next()
 			}
 		case '\n':
-			r.line++
-		}
-		if r.atEnd() {
-			return r.cut("the end of the string that begins on line " + strconv.Itoa(line))
+			r.next()
+		default:
+			for r.at < len(r.buf) && !inString[r.buf[r.at]] {
+				r.at++
+			}
 		}
 	}
+	return r.cut("the end of the string that begins on line " + strconv.Itoa(line))
 }
+
+// inString has the bytes that mean something inside a string.
+var inString = [256]bool{'"': true, '\\': true, '\n': true}
 
 // comment skips the rest of the line.
 func (r *entryReader) comment() {

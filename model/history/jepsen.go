@@ -1,6 +1,7 @@
 package history
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -46,6 +47,9 @@ import (
 type jepsen struct {
 	pairs Validator
 	json  parser // of answers that are maps
+	// names has the numbers of processes.
+	names  interner
+	digits []byte
 	// asked has what the open operations on locks were invoked with.
 	asked map[string]Value
 }
@@ -70,8 +74,8 @@ var jepsenFieldNames = [jepsenFieldCount]string{
 }
 
 func jepsenFieldOf(name []byte) (jepsenField, bool) {
-	for f, known := range jepsenFieldNames {
-		if known == string(name) {
+	for f := range jepsenFieldNames {
+		if jepsenFieldNames[f] == string(name) {
 			return jepsenField(f), true
 		}
 	}
@@ -80,8 +84,8 @@ func jepsenFieldOf(name []byte) (jepsenField, bool) {
 
 // jepsenEntry is one operation as it is written down.
 type jepsenEntry interface {
-	// read sets *to to what the field holds: Absent when there is no such field.
-	read(f jepsenField, to *Value) error
+	// read returns what the field holds: Absent when there is no such field.
+	read(f jepsenField) (Value, error)
 	// pair reads :value as [old new], and returns false when it is none.
 	pair(old, value *Value) (bool, error)
 	// isKeyword says whether :value is a keyword, which a reason for a failure is.
@@ -126,7 +130,7 @@ func jepsenFault(f, text string) F {
 // that is no event. What the entries before it left open decides with it.
 func (j *jepsen) event(e *Event, n int64, entry jepsenEntry) (bool, error) {
 	*e = Event{Index: n}
-	client, err := e.jepsenProcess(entry)
+	client, err := j.process(e, entry)
 	if err != nil {
 		return false, err
 	}
@@ -153,14 +157,18 @@ func (j *jepsen) event(e *Event, n int64, entry jepsenEntry) (bool, error) {
 	return true, j.values(e, f, entry)
 }
 
-// jepsenProcess reads who it was, and whether that is a number, as the
+// process reads who it was, and whether that is a number, as the
 // processes of clients are.
-func (e *Event) jepsenProcess(entry jepsenEntry) (client bool, err error) {
-	var v Value
-	if err := entry.read(jepsenProcess, &v); err != nil {
+func (j *jepsen) process(e *Event, entry jepsenEntry) (client bool, err error) {
+	v, err := entry.read(jepsenProcess)
+	if err != nil {
 		return false, err
 	}
-	if e.Process = v.plain(); v.Kind != Int && v.Kind != Text || e.Process == "" {
+	if e.Process = v.plain(); v.Kind == Int {
+		j.digits = strconv.AppendInt(j.digits[:0], v.Num, 10)
+		e.Process = j.names.get(j.digits)
+	}
+	if v.Kind != Int && v.Kind != Text || e.Process == "" {
 		return false, entry.mistake(jepsenProcess, "the number of a process, or its name", hintEntry)
 	}
 	return v.Kind == Int, nil
@@ -170,8 +178,8 @@ func (e *Event) jepsenProcess(entry jepsenEntry) (client bool, err error) {
 // as in an operation that Jepsen has not stamped yet.
 func (e *Event) jepsenNumbers(entry jepsenEntry) error {
 	for f, to := range [...]*int64{jepsenIndex: &e.Index, jepsenTime: &e.Time} {
-		var v Value
-		if err := entry.read(jepsenField(f), &v); err != nil {
+		v, err := entry.read(jepsenField(f))
+		if err != nil {
 			return err
 		}
 		switch {
@@ -203,8 +211,8 @@ func (e *Event) jepsenType(entry jepsenEntry) error {
 
 // jepsenName reads a field that holds a name.
 func jepsenName(entry jepsenEntry, f jepsenField, what string) (string, error) {
-	var v Value
-	if err := entry.read(f, &v); err != nil {
+	v, err := entry.read(f)
+	if err != nil {
 		return "", err
 	}
 	if v.Kind != Text {
@@ -215,15 +223,15 @@ func jepsenName(entry jepsenEntry, f jepsenField, what string) (string, error) {
 
 // values reads what the operation was about and why it failed.
 func (j *jepsen) values(e *Event, f string, entry jepsenEntry) error {
-	var v Value
-	if err := entry.read(jepsenError, &v); err != nil {
+	v, err := entry.read(jepsenError)
+	if err != nil {
 		return err
 	}
 	e.Error = v.plain()
 	failed := e.Type == Fail || e.Type == Info
 	switch reason := failed && e.Error == "" && entry.isKeyword(); {
 	case reason:
-		if err := entry.read(jepsenValue, &v); err != nil {
+		if v, err = entry.read(jepsenValue); err != nil {
 			return err
 		}
 		e.Error = v.plain()
@@ -236,7 +244,7 @@ func (j *jepsen) values(e *Event, f string, entry jepsenEntry) error {
 		return cas(e, entry)
 	case e.F.IsLease() && failed: // its invoke names the lock
 	default:
-		if err := entry.read(jepsenValue, &e.Value); err != nil {
+		if e.Value, err = entry.read(jepsenValue); err != nil {
 			return err
 		}
 	}

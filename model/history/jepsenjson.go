@@ -131,14 +131,29 @@ func (r *entryReader) jsonForm() error {
 			err = r.pop()
 		case '"':
 			err = r.string()
-		default:
+		case '\n':
 			r.next()
+		default:
+			r.jsonWord()
 		}
 		if err != nil || len(r.open) == 0 {
 			return err
 		}
 	}
 }
+
+// jsonWord skips what is neither a bracket, a string nor the end of a line.
+func (r *entryReader) jsonWord() {
+	for i, c := range r.buf[r.at:] {
+		if jsonSpecial[c] {
+			r.at += i
+			return
+		}
+	}
+	r.at = len(r.buf)
+}
+
+var jsonSpecial = [256]bool{'{': true, '}': true, '[': true, ']': true, '"': true, '\n': true}
 
 // jsonEntry reads one entry. It may rely on what the scanner found out: the
 // entry's brackets match, and its strings end.
@@ -203,13 +218,12 @@ func (p *jsonEntry) skip() error {
 	return nil
 }
 
-func (p *jsonEntry) read(f jepsenField, to *Value) error {
-	*to = Value{}
-	if p.fields[f] == (span{}) {
-		return nil
+func (p *jsonEntry) read(f jepsenField) (v Value, err error) {
+	if p.fields[f] != (span{}) {
+		p.at, p.field = p.fields[f].from, jepsenFieldNames[f]
+		err = withoutLine(p.readValue(&v))
 	}
-	p.at, p.field = p.fields[f].from, jepsenFieldNames[f]
-	return withoutLine(p.readValue(to))
+	return v, err
 }
 
 // readValue reads the value that stands here. What cannot be brought in order
@@ -275,8 +289,7 @@ func (p *jsonEntry) pair(old, value *Value) (bool, error) {
 func (p *jsonEntry) isKeyword() bool { return false }
 
 func (p *jsonEntry) source() string {
-	var v Value
-	if p.read(jepsenValue, &v) == nil && v.Kind == Text {
+	if v, err := p.read(jepsenValue); err == nil && v.Kind == Text {
 		return v.Str
 	}
 	field := p.fields[jepsenValue]
