@@ -4,12 +4,12 @@ package history
 const (
 	ednWord    = iota // of a number, a name, a keyword
 	ednBlank          // white space and the comma, but not the end of a line
-	ednNewline        //
-	ednOpen           //
-	ednClose          //
-	ednQuote          //
-	ednComment        // to the end of the line
-	ednEscape         // before a character
+	ednNewline
+	ednOpen
+	ednClose
+	ednQuote
+	ednComment // up to the end of the line
+	ednEscape  // before a character
 )
 
 var ednClass = [256]uint8{

@@ -214,7 +214,7 @@ func isJepsenLog(head []byte) bool {
 }
 
 // isEDN looks for a map of keywords, alone or in a vector or a list, below
-// comments and after what may stand before it: a tag, or something taken out.
+// comments and after what may stand before it: a tag, metadata, or something taken out.
 func isEDN(head []byte) bool {
 	brackets := 0
 	for len(head) > 0 {
@@ -230,6 +230,8 @@ func isEDN(head []byte) bool {
 			return brackets == 1 // an empty history
 		case c == ':':
 			return brackets > 0
+		case c == '^':
+			return true
 		case c == '#' && len(head) > 1 && (head[1] == '_' || head[1] == ':' || head[1]|0x20 >= 'a' && head[1]|0x20 <= 'z'):
 			return true
 		default:

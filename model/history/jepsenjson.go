@@ -170,14 +170,12 @@ func (p *jsonEntry) operation() error {
 		return err
 	}
 	for first := true; ; first = false {
-		name := p.at
 		key, more, err := p.key(first)
 		if err != nil || !more {
 			return withoutLine(err)
 		}
 		f, known := jepsenFieldOf(key)
 		if known && p.fields[f] != (span{}) {
-			p.at = name
 			return &SyntaxError{Expected: "each field once", Found: "the field " + strconv.Quote(jepsenFieldNames[f]) + " again", Hint: hintEntry}
 		}
 		from := p.at

@@ -174,11 +174,16 @@ func readFrom(r io.Reader, format string) (*History, error) {
 
 func mustBeSyntaxError(t *testing.T, err error) {
 	t.Helper()
+	mustBeSyntaxErrorOf(t, err, "run.jsonl")
+}
+
+func mustBeSyntaxErrorOf(t *testing.T, err error, file string) {
+	t.Helper()
 	var syntax *SyntaxError
 	if !errors.As(err, &syntax) {
 		t.Fatalf("%T, want *SyntaxError: %v", err, err)
 	}
-	if syntax.File != "run.jsonl" || syntax.Expected == "" || syntax.Found == "" {
+	if syntax.File != file || syntax.Expected == "" || syntax.Found == "" {
 		t.Errorf("incomplete error %#v", syntax)
 	}
 	if text := err.Error(); strings.ContainsAny(text, "\n\r\x00\x1b") || len(text) > 1000 {
