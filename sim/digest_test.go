@@ -67,6 +67,50 @@ func TestFoldAny(t *testing.T) {
 	}
 }
 
+// TestDigestSees: runs that differ in one thing only have digests that differ.
+func TestDigestSees(t *testing.T) {
+	cfg := Config{Latency: milli, Delays: []time.Duration{milli}, Partitions: []time.Duration{milli}, Pauses: []time.Duration{milli}, Jumps: []time.Duration{1, 2}}
+	seen := map[uint64]string{}
+	for _, x := range []struct {
+		name, schedule string
+		body, seen     any
+		peer           ID
+	}{
+		{name: "plain", body: 1},
+		{name: "another body", body: 2},
+		{name: "another receiver", body: 1, peer: 2},
+		{name: "another order of arrival", body: 1, schedule: "*/tie#0=1"},
+		{name: "later", body: 1, schedule: "A/delay#1=1"},
+		{name: "lost", body: 1, schedule: "A/drop#1=1"},
+		{name: "cut one way", body: 1, schedule: "A/partition#1=1"},
+		{name: "cut both ways", body: 1, schedule: "A/partition#1=2"},
+		{name: "paused", body: 1, schedule: "A/pause#0=1"},
+		{name: "jumped", body: 1, schedule: "A/jump#0=1"},
+		{name: "jumped further", body: 1, schedule: "A/jump#0=2"},
+		{name: "an observation", body: 1, seen: "this"},
+		{name: "another observation", body: 1, seen: "that"},
+	} {
+		r := play(t, cfg, replaying(t, x.schedule, "A", "B", "C"), remarks(), func(w *World) {
+			spawn(w, "A", func(p *Proc) {
+				p.Send(1, 0)
+				p.Send(max(x.peer, 1), x.body)
+				p.Wall()
+				if x.seen != nil {
+					say(p, "%v", x.seen)
+				}
+				p.Yield("here")
+			})
+			for _, name := range []string{"B", "C"} {
+				serve(w, name, func(p *Proc, m Message) {})
+			}
+		})
+		if other, ok := seen[r.Digest]; ok {
+			t.Errorf("%s and %s have the same digest", x.name, other)
+		}
+		seen[r.Digest] = x.name
+	}
+}
+
 func TestNanoseconds(t *testing.T) {
 	for ns, want := range map[int64]string{
 		0: "0s", 1: "1ns", 999: "999ns", 1000: "1us", 1500: "1.5us", 1_000_000: "1ms", 1_050_000: "1.05ms",

@@ -70,6 +70,24 @@ func TestQueue(t *testing.T) {
 	})
 }
 
+// TestQueueRemove: an entry taken out of the middle of a large queue.
+func TestQueueRemove(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var q queue
+		for i, at := range rapid.SliceOfN(rapid.Int64Range(0, 1000), 1, 80).Draw(t, "times") {
+			q.push(entry{at: at, seq: uint64(i)})
+		}
+		for len(q) > 0 {
+			q.remove(rapid.IntRange(0, len(q)-1).Draw(t, "index"))
+			for i := 1; i < len(q); i++ {
+				if q[i].before(&q[(i-1)/2]) {
+					t.Fatalf("entry %d is before its parent", i)
+				}
+			}
+		}
+	})
+}
+
 func order(a, b entry) int {
 	if a.at != b.at {
 		return int(a.at - b.at)

@@ -225,6 +225,31 @@ func TestScriptPauseKeepsTheClock(t *testing.T) {
 	s.End()
 }
 
+// TestOldThaw: the end of a freeze that a crash cut short does not end the next.
+func TestOldThaw(t *testing.T) {
+	heard := &tape{kinds: NoteSet(0).With(NotePause, NoteResume, NoteCrash, NoteRestart)}
+	cfg := Config{Pauses: []time.Duration{20 * milli, 40 * milli}}
+	w := NewWorld(cfg, replaying(t, "P/pause#0=1 P/pause#1=2", "P"), heard)
+	defer w.Close()
+	s := w.Script()
+	p := spawn(w, "P", func(p *Proc) {
+		p.Yield("here")
+		say(p, "on")
+	})
+	s.Settle()
+	s.Advance(5 * milli)
+	s.Crash(p, milli)
+	s.Advance(time.Second)
+	s.End()
+	diffTape(t, heard, `
+		0 0 pause for 20000000 at here
+		5 0 crash for 1000000
+		6 0 restart
+		6 0 pause for 40000000 at here
+		46 0 resume
+		46 P: on`)
+}
+
 // TestScriptFindings: a panic and a limit end a script's run.
 func TestScriptFindings(t *testing.T) {
 	w := NewWorld(Config{MaxEvents: 10}, Calm{}, nil)

@@ -44,7 +44,13 @@ func watch(cfg sim.Config, f func(p *sim.Proc)) (sim.Result, error) {
 			f(p)
 		})
 	})
-	w.Spawn("behind", func() sim.Runner { return line(func(p *sim.Proc) { p.Sleep(time.Second) }) })
+	w.Spawn("behind", func() sim.Runner {
+		return line(func(p *sim.Proc) {
+			for range 50 {
+				p.Sleep(20 * time.Millisecond)
+			}
+		})
+	})
 	var r sim.Result
 	names := w.Names()
 	err := watchdog.Run(w.Heart(), func(i int) string { return names[i] }, limit, func() error {
@@ -116,6 +122,20 @@ func TestBusy(t *testing.T) {
 	})
 	if err != nil || r.End != sim.EndDone || events < 1000 {
 		t.Errorf("%v, ended with %s after %d events", err, r.End, events)
+	}
+}
+
+// TestSlow: events that each take a good part of the limit add up to nothing.
+func TestSlow(t *testing.T) {
+	t.Parallel()
+	r, err := watch(sim.Config{}, func(p *sim.Proc) {
+		for range 8 {
+			time.Sleep(limit * 4 / 10) // real work
+			p.Sleep(time.Microsecond)
+		}
+	})
+	if err != nil || r.End != sim.EndDone {
+		t.Errorf("%v, ended with %s", err, r.End)
 	}
 }
 
