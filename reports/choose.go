@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 
 	"staleproof/model/history"
@@ -108,26 +110,27 @@ func (v *view) cost(pos int) int {
 	return 2
 }
 
-// pairs joins a pause to its resume and a crash to its restart, both ways.
+// begins says what the end of a fault ends.
+var begins = map[history.F]history.F{history.Resume: history.Pause, history.Restart: history.Crash, history.Heal: history.Partition}
+
+// pairs joins a pause to its resume, a crash to its restart and a partition to
+// its healing, both ways.
 func (v *view) pairs() map[int]int {
 	type what struct {
-		process string
-		f       history.F
+		process, to string
+		f           history.F
 	}
 	pairs, open := map[int]int{}, map[what]int{}
 	for pos := range v.h.Events {
 		e := &v.h.Events[pos]
 		switch e.F {
-		case history.Pause, history.Crash:
-			open[what{e.Process, e.F}] = pos
-		case history.Resume, history.Restart:
-			start := history.Pause
-			if e.F == history.Restart {
-				start = history.Crash
-			}
-			if from, ok := open[what{e.Process, start}]; ok {
+		case history.Pause, history.Crash, history.Partition:
+			open[what{e.Process, e.To, e.F}] = pos
+		case history.Resume, history.Restart, history.Heal:
+			start := what{e.Process, e.To, begins[e.F]}
+			if from, ok := open[start]; ok {
 				pairs[from], pairs[pos] = pos, from
-				delete(open, what{e.Process, start})
+				delete(open, start)
 			}
 		}
 	}
@@ -192,11 +195,11 @@ func (v *view) belief(pos int) int {
 	return -1
 }
 
-func sortedKeys(m map[int]bool) []int {
-	out := make([]int, 0, len(m))
+func sortedKeys[K cmp.Ordered](m map[K]bool) []K {
+	out := make([]K, 0, len(m))
 	for k := range m {
 		out = append(out, k)
 	}
-	sort.Ints(out)
+	slices.Sort(out)
 	return out
 }

@@ -87,8 +87,12 @@ type Finding struct {
 	Decisions []string
 	Replay    string // the command that reproduces it; empty for a recorded history
 	// History is the run. It may be nil: the page then has neither lanes nor
-	// events.
+	// events, unless Open gives them.
 	History *history.History
+	// Open opens the history from its first event, where History is nil. It is
+	// called once or twice for a page, which holds a bounded number of events
+	// whatever the length.
+	Open func() (history.Source, error)
 }
 
 // Link is one step of a causal chain.

@@ -75,7 +75,7 @@ func disguised(doc *Document, text func(n int) string) *Document {
 // addresses that it links to.
 func skeleton(t *testing.T, body []byte) (tags, links []string) {
 	t.Helper()
-	d := xml.NewDecoder(bytes.NewReader(body))
+	d := xml.NewDecoder(bytes.NewReader(withoutScript(t, body)))
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
 	for {
 		tok, err := d.Token()
@@ -99,6 +99,16 @@ func skeleton(t *testing.T, body []byte) (tags, links []string) {
 			tags = append(tags, "<!--")
 		}
 	}
+}
+
+// withoutScript cuts out the program's own script, to the letter and once.
+func withoutScript(t *testing.T, body []byte) []byte {
+	t.Helper()
+	script, err := js()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Replace(body, []byte("<script>"+script+"</script>"), nil, 1)
 }
 
 func TestEverythingIsEscaped(t *testing.T) {
@@ -136,8 +146,9 @@ func TestEverythingIsEscaped(t *testing.T) {
 	}
 }
 
-// TestPagesAskForNothing holds pages to be self-contained: no script, no style
-// attribute that a content policy would drop, no address outside.
+// TestPagesAskForNothing holds pages to be self-contained: no script but the one
+// of the program, no style attribute that a content policy would drop, no
+// address outside.
 func TestPagesAskForNothing(t *testing.T) {
 	for _, doc := range []*Document{textbook(), rough(), recorded(), suite()} {
 		pages, err := render(doc)
@@ -145,8 +156,10 @@ func TestPagesAskForNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range pages {
+			body := withoutScript(t, p.body)
+			body = bytes.Replace(body, []byte(`<script type="application/octet-stream" id="packed">`), nil, 1)
 			for _, banned := range []string{"<script", "http:", "https:", "@import", "<link", "<iframe", "url(http", " style=", " on" + "click", "ZgotmplZ"} {
-				if bytes.Contains(p.body, []byte(banned)) {
+				if bytes.Contains(body, []byte(banned)) {
 					t.Errorf("%s contains %q", p.name, banned)
 				}
 			}

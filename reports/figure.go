@@ -168,7 +168,7 @@ func (v *view) layout() *figure {
 	if len(d.chosen) == 0 {
 		return nil
 	}
-	d.fig.Drawn, d.fig.Total, d.fig.Scopes = len(d.chosen), len(v.h.Events), v.scopes
+	d.fig.Drawn, d.fig.Total, d.fig.Scopes = len(d.chosen), int(v.total), v.scopes
 	d.laneBoxes()
 	d.shades()
 	d.bands()
@@ -212,7 +212,7 @@ func (d *drawing) columns(chosen []int) {
 	first, last := d.h.Events[d.chosen[0]].Time, d.h.Events[d.chosen[len(d.chosen)-1]].Time
 	prev := -1
 	for i, pos := range d.chosen {
-		g := gap{before: i, left: x, elided: pos - prev - 1}
+		g := gap{before: i, left: x, elided: d.view.between(prev, pos)}
 		if d.clock.unit == "ns" || d.clock.unit == "tick" {
 			if i > 0 {
 				passed := d.h.Events[pos].Time - d.h.Events[prev].Time
@@ -229,7 +229,7 @@ func (d *drawing) columns(chosen []int) {
 		x += w
 		prev = pos
 	}
-	x = d.gap(gap{before: len(d.cols), left: x, elided: len(d.h.Events) - prev - 1}, x)
+	x = d.gap(gap{before: len(d.cols), left: x, elided: d.view.between(prev, len(d.h.Events))}, x)
 	d.fig.Width = x + edge
 }
 
@@ -388,9 +388,9 @@ func (d *drawing) shades() {
 
 // actsAfter says whether a process goes on after a pause that has no end: only
 // one of its tasks was stalled.
-func (d *drawing) actsAfter(pos int) bool {
-	for after := pos + 1; after < len(d.h.Events); after++ {
-		if e := &d.h.Events[after]; e.Process == d.h.Events[pos].Process && e.F != history.Deliver && e.F != history.Drop {
+func (v *view) actsAfter(pos int) bool {
+	for after := pos + 1; after < len(v.h.Events); after++ {
+		if e := &v.h.Events[after]; e.Process == v.h.Events[pos].Process && e.F != history.Deliver && e.F != history.Drop {
 			return true
 		}
 	}

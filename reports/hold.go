@@ -114,6 +114,7 @@ func (b *beliefs) observe(pos int) {
 // acceptance is one token at the store: accepted or refused.
 type acceptance struct {
 	pos      int
+	scope    string
 	client   string
 	token    history.Token
 	accepted bool
@@ -121,42 +122,44 @@ type acceptance struct {
 	greatest history.Token // accepted so far, this one included
 }
 
-// acceptances returns what happened to the tokens presented in a scope, by the
-// store's own notes or, where there are none, by the replies that clients saw.
-func (v *view) acceptances(scope string) []acceptance {
-	notes := false
-	for pos := range v.h.Events {
-		if roleFrom(&v.h.Events[pos]) == roleStore {
-			notes = true
-			break
-		}
-	}
+// acceptances returns what happened to the tokens presented, by the store's own
+// notes or, where there are none, by the replies that clients saw.
+func (v *view) acceptances() []acceptance {
+	notes := v.storeNotes()
 	var out []acceptance
-	var greatest history.Token
+	greatest := map[string]history.Token{}
 	for pos := range v.h.Events {
 		e := &v.h.Events[pos]
-		if e.ScopeName() != scope || e.Token == 0 {
-			continue
-		}
-		a := acceptance{pos: pos, client: v.presenter(e), token: e.Token}
-		var ok bool
+		ok, accepted := atClient(e)
 		if notes {
-			ok, a.accepted = atStore(e)
-		} else {
-			ok, a.accepted = atClient(e)
+			ok, accepted = atStore(e)
 		}
-		if !ok {
+		if !ok || e.Token == 0 {
 			continue
 		}
-		a.stale = e.Token < greatest
-		if a.accepted && e.F != history.Served && e.F != history.Read {
-			greatest = max(greatest, e.Token)
+		a := acceptance{pos: pos, scope: e.ScopeName(), client: v.presenter(e), token: e.Token, accepted: accepted}
+		a.stale = e.Token < greatest[a.scope]
+		if accepted && lifts(e) {
+			greatest[a.scope] = max(greatest[a.scope], e.Token)
 		}
-		a.greatest = greatest
+		a.greatest = greatest[a.scope]
 		out = append(out, a)
 	}
 	return out
 }
+
+// storeNotes says whether the history tells what the store did.
+func (v *view) storeNotes() bool {
+	for pos := range v.h.Events {
+		if roleFrom(&v.h.Events[pos]) == roleStore {
+			return true
+		}
+	}
+	return false
+}
+
+// lifts says whether an accepted operation lifts the fence: a read does not.
+func lifts(e *history.Event) bool { return e.F != history.Served && e.F != history.Read }
 
 func atStore(e *history.Event) (ok, accepted bool) {
 	switch e.F {

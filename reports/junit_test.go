@@ -29,7 +29,7 @@ func TestSuiteGolden(t *testing.T) {
 	if err := renderSuite(&b, doc, pageNames(doc)); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "suite.html", b.Bytes())
+	golden(t, "suite.html", scrub(t, b.Bytes()))
 	b.Reset()
 	if err := JUnit(&b, doc); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,11 @@
 package reports
 
 import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"html/template"
 	"io"
 	"strconv"
@@ -15,6 +19,8 @@ var files embed.FS
 // where it stands: text, attribute, URL, inside the drawing as well.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"css":       css,
+	"js":        js,
+	"policy":    policy,
 	"thousands": thousands,
 	"plural":    func(n int64, noun string) string { return plural(int(n), noun) },
 	"int64":     func(n int) int64 { return int64(n) },
@@ -29,6 +35,21 @@ func css() (template.CSS, error) {
 	return template.CSS(b), err
 }
 
+// js returns the script, which is part of the program.
+func js() (template.JS, error) {
+	b, err := files.ReadFile("templates/page.js")
+	return template.JS(b), err
+}
+
+// policy is the content policy of a page: it may run its own script, by digest,
+// and ask nobody for anything, even if something from a history got into it as
+// more than text.
+func policy() (string, error) {
+	b, err := files.ReadFile("templates/page.js")
+	sum := sha256.Sum256(b)
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'", err
+}
+
 // findingPage is what the template of a finding shows.
 type findingPage struct {
 	Doc     *Document
@@ -39,10 +60,21 @@ type findingPage struct {
 	Chain   []chainItem
 	// The first decisions, and those that unfold on demand.
 	Decisions, More []decision
+	Heading         string
+	Tenures         tenures
 	Figure          *figure
 	Table           table
 	Facts           []KeyValue
+	Packed          string // the history for the script; see payload
+	Total, Held     int64  // events of the run, and those that the page has
+	Windows         []window
+	MoreWindows     int
 }
+
+// window is a stretch of the history that the page has.
+type window struct{ From, To int64 }
+
+const maxWindowsListed = 8
 
 // maxDecisions is how many stand beside the chain; a finding that was shrunk
 // has three.
@@ -67,8 +99,8 @@ type chainItem struct {
 	Violation bool
 }
 
-// maxRows bounds the table of events, so that a page opens at once.
-const maxRows = 1000
+// maxRows bounds the table of events of a page whose script is off.
+const maxRows = 300
 
 type table struct {
 	Heading string // of the column of times; empty when there are none
@@ -94,8 +126,11 @@ type row struct {
 func renderFinding(w io.Writer, doc *Document, run, finding int) error {
 	r := &doc.Runs[run]
 	f := &r.Findings[finding]
-	v := newView(f)
-	p := findingPage{Doc: doc, Run: r, Finding: f, Control: r.control(), Good: r.passed(), Figure: v.layout(), Table: v.table(), Facts: facts(r)}
+	v, err := newView(f)
+	if err != nil {
+		return err
+	}
+	p := findingPage{Doc: doc, Run: r, Finding: f, Control: r.control(), Good: r.passed(), Heading: heading(f), Figure: v.layout(), Tenures: v.tenures(), Table: v.table(), Facts: facts(r)}
 	for _, l := range f.Chain {
 		item := chainItem{Link: l, When: v.clock.instant(l.Time)}
 		if pos, ok := v.at[l.Index]; ok {
@@ -111,14 +146,68 @@ func renderFinding(w io.Writer, doc *Document, run, finding int) error {
 			p.More = append(p.More, newDecision(d))
 		}
 	}
+	if err := p.embed(v); err != nil {
+		return err
+	}
 	return templates.ExecuteTemplate(w, "finding", p)
+}
+
+// heading is the finding's message, without the name of the property in front of
+// it, which stands right below.
+func heading(f *Finding) string {
+	if rest, ok := strings.CutPrefix(f.Message, "broke "+f.Property+": "); ok {
+		return rest
+	}
+	return f.Message
+}
+
+// embed puts the history into the page.
+func (p *findingPage) embed(v *view) error {
+	if len(v.h.Events) == 0 {
+		return nil
+	}
+	text, err := v.pack()
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(text); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	p.Packed = base64.RawURLEncoding.EncodeToString(b.Bytes())
+	p.Total, p.Held = v.total, int64(len(v.h.Events))
+	p.Windows = v.windows()
+	if more := len(p.Windows) - maxWindowsListed; more > 0 {
+		p.MoreWindows, p.Windows = more, p.Windows[more:]
+	}
+	return nil
+}
+
+// windows lists the stretches that the page has, when it has not everything.
+func (v *view) windows() []window {
+	var out []window
+	from := 0
+	for _, h := range v.holes {
+		if h.before > from {
+			out = append(out, window{v.h.Events[from].Index, v.h.Events[h.before-1].Index})
+		}
+		from = h.before
+	}
+	if len(v.holes) > 0 && from < len(v.h.Events) {
+		out = append(out, window{v.h.Events[from].Index, v.h.Events[len(v.h.Events)-1].Index})
+	}
+	return out
 }
 
 // table lists the events: all of them, or those cited and the nearest to the
 // violation.
 func (v *view) table() table {
 	from, to := v.window(maxRows)
-	t := table{Heading: v.clock.heading(), Total: len(v.h.Events), Whole: to-from == len(v.h.Events)}
+	t := table{Heading: v.clock.heading(), Total: int(v.total), Whole: to-from == int(v.total)}
 	if to > from {
 		t.From, t.To = v.h.Events[from].Index, v.h.Events[to-1].Index
 	}
@@ -138,7 +227,7 @@ func (v *view) table() table {
 	}
 	prev := -1
 	for _, pos := range shown {
-		t.Rows = append(t.Rows, v.row(pos, pos-prev-1))
+		t.Rows = append(t.Rows, v.row(pos, v.between(prev, pos)))
 		prev = pos
 	}
 	return t

@@ -10,12 +10,14 @@ import (
 // panels draws, for each scope, the greatest accepted token as a line that
 // steps up, with every presented token on it or, when stale, below it.
 func (d *drawing) panels() {
+	byScope := map[string][]acceptance{}
+	for _, a := range d.acceptances() {
+		byScope[a.scope] = append(byScope[a.scope], a)
+	}
 	for _, scope := range d.scopes {
-		all := d.acceptances(scope)
-		if len(all) == 0 {
-			continue
+		if len(byScope[scope]) > 0 {
+			d.panel(scope, byScope[scope])
 		}
-		d.panel(scope, all)
 	}
 }
 

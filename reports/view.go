@@ -20,6 +20,9 @@ type view struct {
 	cited    map[int]bool  // positions that the finding or its chain names
 
 	violation int      // position; -1 when the history has no events
+	granted   bool     // the history tells what the coordinator granted
+	total     int64    // events of the run, of which h may hold some
+	holes     []hole   // where it leaves some out
 	scopes    []string // scopes of the cited events, the violation's first
 	lanes     []lane
 	laneOf    map[string]int // by process and by client
@@ -39,14 +42,20 @@ type flight struct {
 	message, copy_ int64
 }
 
-func newView(f *Finding) *view {
+// newView reads the history of a finding.
+func newView(f *Finding) (*view, error) {
+	x, err := f.excerpt(maxWhole, maxWindows)
+	if err != nil {
+		return nil, err
+	}
+	return viewExcerpt(f, x), nil
+}
+
+func viewExcerpt(f *Finding, x excerpt) *view {
 	v := &view{
-		finding: f, h: f.History,
+		finding: f, h: x.history, total: x.total, holes: x.gaps,
 		at: map[int64]int{}, ops: map[int64]*span{}, messages: map[copyOf]*flight{},
 		links: map[int][]int{}, cited: map[int]bool{}, laneOf: map[string]int{}, violation: -1,
-	}
-	if v.h == nil {
-		v.h = &history.History{}
 	}
 	v.clock = newClock(v.h)
 	for pos := range v.h.Events {
@@ -61,6 +70,7 @@ func newView(f *Finding) *view {
 func (v *view) index(pos int) {
 	e := &v.h.Events[pos]
 	v.at[e.Index] = pos
+	v.granted = v.granted || e.F == history.Grant
 	switch {
 	case e.Type == history.Invoke && e.Op != 0:
 		if v.ops[e.Op] == nil {
@@ -310,6 +320,18 @@ func (v *view) lane(name string) int {
 		return i
 	}
 	return -1
+}
+
+// between returns how many events of the run lie between two positions; -1 is
+// before the first, and the number of events is after the last.
+func (v *view) between(from, to int) int {
+	n := to - from - 1
+	for _, h := range v.holes {
+		if h.before > from && h.before <= to {
+			n += int(h.events)
+		}
+	}
+	return n
 }
 
 // verb returns the operation's event that names it: the invoke, or e itself.

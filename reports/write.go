@@ -67,16 +67,19 @@ func render(doc *Document) ([]page, error) {
 // legible replaces what no page should hold, however it got into a history:
 // bytes that are no UTF-8, control characters, and the marks that turn the
 // direction of text, with which a name could rewrite the sentence around it.
-func legible(body []byte) []byte {
-	return bytes.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
-			return '\uFFFD'
-		}
-		return r // bytes.Map has made U+FFFD of what is no UTF-8
-	}, body)
+func legible(body []byte) []byte { return bytes.Map(legibleRune, body) }
+
+// legibleText does the same to a string.
+func legibleText(s string) string { return strings.Map(legibleRune, s) }
+
+func legibleRune(r rune) rune {
+	switch {
+	case r == '\n' || r == '\t':
+		return r
+	case r < ' ', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		return '\uFFFD'
+	}
+	return r // bytes.Map and strings.Map have made U+FFFD of what is no UTF-8
 }
 
 // writeFile puts body at path as a whole or not at all.

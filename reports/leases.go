@@ -1,0 +1,139 @@
+package reports
+
+import "staleproof/model/history"
+
+// maxLeases is how many leases stand beside the chain: those that the finding
+// names, and the latest before the violation.
+const maxLeases = 6
+
+// tenure tells of one lease who held it, from when to when, and how long its
+// holder went on.
+type tenure struct {
+	Token, Holder string
+	Generation    int64
+	Granted       string
+	Ended         string
+	Believed      string
+	Went          string // what the holder still did after that; empty for nothing
+	Href          string // of that
+}
+
+type tenures struct {
+	Scope string
+	List  []tenure
+	More  int // earlier ones that are not listed
+}
+
+// tenures lists the leases of the violation's scope up to the violation.
+func (v *view) tenures() tenures {
+	if len(v.scopes) == 0 {
+		return tenures{}
+	}
+	t := tenures{Scope: v.scopes[0]}
+	believed := v.believed()
+	all := v.known()
+	if len(all) == 0 {
+		all = believed
+	}
+	var shown []*hold
+	for _, h := range all {
+		if h.scope == t.Scope && h.from <= v.violation {
+			shown = append(shown, h)
+		}
+	}
+	for i, h := range shown {
+		if left := len(shown) - i; left > maxLeases-1 && !v.cited[h.from] || len(t.List) == maxLeases {
+			t.More++
+			continue
+		}
+		t.List = append(t.List, v.tenure(h, beliefIn(believed, h)))
+	}
+	return t
+}
+
+// beliefIn finds the holder's own belief in a lease.
+func beliefIn(believed []*hold, h *hold) *hold {
+	var found *hold
+	for _, b := range believed {
+		if b.client == h.client && b.scope == h.scope && b.token == h.token && b.from >= h.from {
+			found = b
+		}
+	}
+	return found
+}
+
+func (v *view) tenure(h, belief *hold) tenure {
+	t := tenure{Token: h.token.String(), Holder: h.client, Generation: h.generation, Granted: v.moment(h.from), Ended: "still in force at the violation"}
+	at := v.h.Events[v.violation].Time
+	switch {
+	case h.derived:
+		t.Ended = ""
+	case h.to >= 0 && h.to <= v.violation:
+		t.Ended = endings[v.h.Events[h.to].F] + " at " + v.moment(h.to)
+	case h.until != 0 && h.until <= at && v.clock.unit != "step":
+		t.Ended = "ran out at " + v.clock.instant(h.until)
+	}
+	if belief == nil {
+		return t
+	}
+	end := v.beliefEnd(belief)
+	switch {
+	case end >= 0 && end <= v.violation:
+		t.Believed = "until " + v.moment(end)
+	case belief.until != 0:
+		t.Believed = "until " + v.clock.instant(belief.until)
+	}
+	if acted := v.lastAct(belief); acted > v.lastDay(h, belief) {
+		t.Went, t.Href = v.verbOf(acted)+" at "+v.moment(acted), v.href(acted)
+	}
+	return t
+}
+
+// lastAct is the operation that broke the property, if it was begun under that
+// belief, or else the last one that was.
+func (v *view) lastAct(b *hold) int {
+	if s := v.ops[v.h.Events[v.violation].Op]; s != nil {
+		if e := &v.h.Events[s.invoke]; e.Token == b.token && e.ClientName() == b.client {
+			return s.invoke
+		}
+	}
+	return b.acted
+}
+
+var endings = map[history.F]string{history.Expire: "expired", history.Released: "released"}
+
+// beliefEnd is the position at which a belief ended by an event, before it
+// would have by itself; -1 when it did not.
+func (v *view) beliefEnd(b *hold) int {
+	if b.to >= 0 && (b.until == 0 || v.h.Events[b.to].Time < b.until) {
+		return b.to
+	}
+	return -1
+}
+
+// lastDay is the last position at which the lease was in force or believed in.
+func (v *view) lastDay(h, belief *hold) int {
+	last := v.violation
+	if h.to >= 0 {
+		last = h.to
+	}
+	for pos := last; pos < len(v.h.Events) && belief.until != 0 && v.h.Events[pos].Time <= belief.until; pos++ {
+		last = pos
+	}
+	return last
+}
+
+// moment tells when: by the clock, or by the number of the event where there is
+// no clock.
+func (v *view) moment(pos int) string {
+	if t := v.clock.instant(v.h.Events[pos].Time); t != "" {
+		return t
+	}
+	return "#" + v.href(pos)[2:]
+}
+
+// verbOf names the operation that began at pos.
+func (v *view) verbOf(pos int) string {
+	e := &v.h.Events[pos]
+	return verbs[e.F] + prefixed(" ", value(e.Value))
+}

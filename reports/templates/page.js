@@ -1,0 +1,1028 @@
+// The interactive part of a page about one run. It needs no library, makes no
+// request, and writes text only as text. The page says everything decisive
+// without it; see templates/finding.html.
+(() => {
+"use strict";
+
+const $ = (id) => document.getElementById(id);
+const SVG = document.querySelector("svg").namespaceURI;
+const reduced = matchMedia("(max-width: 620px)");
+
+// ---------------------------------------------------------------- the data
+
+// unpack turns the page's base64url text into the columns of the history.
+async function unpack(text) {
+  const raw = atob(text.trim().replace(/-/g, "+").replace(/_/g, "/"));
+  const bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
+}
+
+// sums undoes the differences of a column.
+function sums(column) {
+  const out = new Float64Array(column.length);
+  for (let i = 0, at = 0; i < out.length; i++) out[i] = at += column[i];
+  return out;
+}
+
+// Texts are sentences as shapes and numbers; see texts.go.
+class Texts {
+  constructor(t, strings) {
+    this.shape = t.shape;
+    this.start = new Int32Array(t.shape.length + 1);
+    this.numbers = new Float64Array(t.numbers.length);
+    this.pieces = [];
+    const last = [];
+    let n = 0;
+    for (let i = 0; i < t.shape.length; i++) {
+      const s = t.shape[i];
+      const p = this.pieces[s] || (this.pieces[s] = strings[s].split("\x01"));
+      const l = last[s] || (last[s] = new Float64Array(p.length));
+      for (let j = 0; j < p.length - 1; j++, n++) this.numbers[n] = l[j] += t.numbers[n];
+      this.start[i + 1] = n;
+    }
+  }
+  get(i) {
+    const p = this.pieces[this.shape[i]];
+    let s = p[0];
+    for (let j = 1, n = this.start[i]; j < p.length; j++, n++) s += this.numbers[n] + p[j];
+    return s;
+  }
+}
+
+const spanColumns = ["class", "lane", "other", "from", "to"];
+const holdColumns = ["lane", "scope", "token", "generation", "from", "to", "until", "acted"];
+const fenceColumns = ["scope", "pos", "token", "accepted", "greatest"];
+
+// prepare fills in what the columns leave out and the script asks for often.
+function prepare(d) {
+  const e = d.events;
+  d.n = e.index.length;
+  d.at = sums(e.index);
+  d.time = sums(e.time);
+  d.words = new Texts(e.words, d.strings);
+  d.change = new Texts(e.change, d.strings);
+  for (const s of [d.ops, d.messages, d.shades]) {
+    for (const c of spanColumns) s[c] = s[c] || [];
+    s.label = new Texts(s.label, d.strings);
+  }
+  for (const h of [d.knew, d.believed]) for (const c of holdColumns) h[c] = h[c] || [];
+  for (const c of fenceColumns) d.fence[c] = d.fence[c] || [];
+  d.believing = new Set(d.believed.from.map((_, i) => holding(d.believed, i)));
+  // Places in time never go back, whatever the recorded times do.
+  d.x = new Float64Array(d.n);
+  for (let i = 0, top = 0; i < d.n; i++) d.x[i] = top = i ? Math.max(top, d.time[i]) : d.time[0];
+  d.steps = new Map();
+  for (let i = 0; i < d.links.length; i += 2) {
+    d.steps.set(d.links[i], (d.steps.get(d.links[i]) || []).concat(d.links[i + 1]));
+  }
+  d.gap = new Map();
+  for (let i = 0; i < d.gaps.length; i += 2) d.gap.set(d.gaps[i], d.gaps[i + 1]);
+  d.rejections = [];
+  const rejected = d.kinds.findIndex((k) => k.name === "reject");
+  const told = d.kinds.findIndex((k) => k.name === "stale");
+  for (let i = 0; i < d.n; i++) if (e.kind[i] === (rejected >= 0 ? rejected : told)) d.rejections.push(i);
+  d.weight = d.kinds.map(weigh);
+  return d;
+}
+
+// weigh says which of several events in one place stands for them.
+function weigh(kind) {
+  const name = kind.name;
+  if (name === "reject" || name === "stale") return 5;
+  if (["grant", "expire", "released", "crash", "restart", "clock"].includes(name)) return 4;
+  if (["apply", "raised", "renewed", "disbelieve"].includes(name)) return 3;
+  return name === "served" ? 2 : 1;
+}
+
+let data;
+
+const indexOf = (pos) => String(BigInt(data.index) + BigInt(data.at[pos]));
+const nameOf = (pos) => data.strings[data.events.process[pos]] || "world";
+const kindOf = (pos) => data.kinds[data.events.kind[pos]];
+const scopeOf = (pos) => data.states.scope[data.events.state[pos]];
+
+// clockAt writes a time, in nanoseconds since the first event, with as many
+// decimals as tell all events apart.
+function clockAt(rel, digits = data.digits) {
+  const t = BigInt(data.time0) + BigInt(Math.round(rel));
+  if (data.unit !== "ns") return String(t);
+  const sign = t < 0n ? "-" : "", abs = t < 0n ? -t : t;
+  const frac = String(abs % 1000000000n).padStart(9, "0").slice(0, digits);
+  return sign + abs / 1000000000n + (digits ? "." + frac : "");
+}
+
+function sayTime(pos) {
+  if (!data.unit) return "";
+  return data.unit === "ns" ? clockAt(data.time[pos]) + " s" : data.unit + " " + clockAt(data.time[pos]);
+}
+
+// ---------------------------------------------------------------- the state
+
+const state = { selected: 0, from: 0, to: 1, axis: "order", q: "", scope: "", who: "", kind: "" };
+let shown = null; // positions that pass the filters; null means all
+let userActed = false;
+
+const axisOf = (pos) => (state.axis === "time" ? data.x[pos] : pos);
+const axisEnd = () => (state.axis === "time" ? data.x[data.n - 1] : data.n - 1);
+const axisStart = () => (state.axis === "time" ? data.x[0] : 0);
+
+// positionAt finds the first position whose place is not before at.
+function positionAt(at) {
+  if (state.axis !== "time") return Math.max(0, Math.min(data.n, Math.ceil(at)));
+  let lo = 0, hi = data.n;
+  while (lo < hi) {
+    const mid = (lo + hi) >> 1;
+    if (data.x[mid] < at) lo = mid + 1; else hi = mid;
+  }
+  return lo;
+}
+
+// look shows a stretch of the axis, kept within the run and not too narrow.
+function look(from, to) {
+  const least = state.axis === "time" ? (data.unit === "ns" ? 1000 : 2) : 4;
+  const margin = Math.max((axisEnd() - axisStart()) * 0.01, state.axis === "time" ? 0 : 0.75, least * 0.1);
+  const first = axisStart() - margin, last = axisEnd() + margin;
+  let width = Math.min(Math.max(to - from, least), Math.max(last - first, least));
+  let start = (from + to - width) / 2;
+  start = Math.max(first, Math.min(start, last - width));
+  state.from = start;
+  state.to = start + width;
+}
+
+// lookAround shows what the finding names, or as much as can be read.
+function lookAround(pos) {
+  const cited = data.cited.filter((p) => p <= pos && pos - p < 150);
+  const from = cited.length ? cited[0] : pos - 60;
+  const first = Math.max(from - 3, pos - (reduced.matches ? 24 : 150));
+  look(axisOf(Math.max(0, first)), axisOf(Math.min(data.n - 1, pos + 6)));
+}
+
+function lookAll() { look(axisStart(), axisEnd()); }
+
+function zoom(factor, around) {
+  const x = axisOf(state.selected);
+  const c = around ?? (x >= state.from && x <= state.to ? x : (state.from + state.to) / 2);
+  look(c - (c - state.from) * factor, c + (state.to - c) * factor);
+}
+
+function pan(share) {
+  const by = (state.to - state.from) * share;
+  look(state.from + by, state.to + by);
+}
+
+// reveal moves the view so that pos is in it, clear of its edges.
+function reveal(pos) {
+  const x = axisOf(pos), width = state.to - state.from, edge = width * 0.06;
+  if (x < state.from + edge || x > state.to - edge) look(x - width / 2, x + width / 2);
+}
+
+function select(pos, follow = true) {
+  state.selected = Math.max(0, Math.min(data.n - 1, pos));
+  if (follow) reveal(state.selected);
+  render();
+  table.reveal(state.selected);
+  say();
+}
+
+// step goes to the next position of a list in a direction, from the selected one.
+function step(list, way) {
+  const here = state.selected;
+  if (!list) return select(here + way);
+  let lo = 0, hi = list.length;
+  while (lo < hi) {
+    const mid = (lo + hi) >> 1;
+    if (list[mid] < here || (way > 0 && list[mid] === here)) lo = mid + 1; else hi = mid;
+  }
+  const to = list[way > 0 ? lo : lo - 1];
+  if (to !== undefined) select(to);
+  else $("position").textContent = way > 0 ? "There is none after this event." : "There is none before this event.";
+}
+
+// ---------------------------------------------------------------- drawing
+
+function make(name, attributes, parent, text) {
+  const node = document.createElementNS(SVG, name);
+  for (const key in attributes) node.setAttribute(key, attributes[key]);
+  if (text !== undefined) node.textContent = text;
+  if (parent) parent.append(node);
+  return node;
+}
+
+function html(name, attributes, parent, text) {
+  const node = document.createElement(name);
+  for (const key in attributes) node.setAttribute(key, attributes[key]);
+  if (text !== undefined) node.textContent = text;
+  if (parent) parent.append(node);
+  return node;
+}
+
+// clip keeps both ends of a text that is too long.
+function clip(text, most) {
+  const runes = [...text];
+  if (runes.length <= most) return text;
+  const tail = Math.floor(most / 3);
+  return runes.slice(0, most - 1 - tail).join("") + "…" + runes.slice(runes.length - tail).join("");
+}
+
+const cell = 4;        // pixels below which events are drawn as density
+const mostLanes = 24;
+const mostMarks = 900;
+const mostSpans = 250; // of each sort
+const frame = { width: 0, gutter: 0, row: [], rows: [], height: 0 };
+
+const px = (at) => frame.gutter + ((at - state.from) / (state.to - state.from)) * (frame.width - frame.gutter);
+const clampX = (x) => Math.max(frame.gutter - 20, Math.min(frame.width + 20, x));
+
+// layout gives each lane its row. Of very many lanes, those that the finding
+// names and those of servers keep a row of their own.
+function layout() {
+  const lanes = data.lanes, keep = new Set();
+  for (const pos of data.cited) keep.add(data.events.lane[pos] - 1);
+  lanes.forEach((l, i) => { if (l.role !== "client") keep.add(i); });
+  for (let i = 0; i < lanes.length && keep.size < mostLanes; i++) keep.add(i);
+  frame.rows = [];
+  frame.row = lanes.map(() => -1);
+  let y = 34;
+  const add = (name, role) => {
+    const h = role === "client" ? 70 : 54;
+    frame.rows.push({ name, role, y, h, mid: y + (role === "client" ? 28 : 26), band: y + 46 });
+    y += h;
+    return frame.rows.length - 1;
+  };
+  lanes.forEach((l, i) => { if (keep.has(i) && keep.size <= mostLanes * 2) frame.row[i] = add(l.name, l.role); });
+  const rest = frame.row.filter((r) => r < 0).length;
+  if (rest) {
+    const row = add(rest + " other lanes", "client");
+    frame.row = frame.row.map((r) => (r < 0 ? row : r));
+  }
+  frame.lanesBottom = y;
+  frame.fenceTop = y;
+  frame.height = y + (data.fence.pos.length ? 112 : 0) + 40;
+}
+
+const rowOf = (lane) => (lane < 0 ? undefined : frame.rows[frame.row[lane]]);
+
+let queued = false;
+function render() {
+  if (queued) return;
+  queued = true;
+  requestAnimationFrame(() => { queued = false; draw(); remember(); });
+}
+
+function draw() {
+  const svg = $("lanes");
+  frame.width = Math.max(280, Math.floor($("canvas").clientWidth));
+  frame.gutter = frame.width < 620 ? 8 : 112;
+  layout();
+  svg.setAttribute("viewBox", `0 0 ${frame.width} ${frame.height}`);
+  svg.setAttribute("height", frame.height);
+  const root = document.createDocumentFragment();
+  const lo = Math.max(0, positionAt(state.from) - 1), hi = Math.min(data.n, positionAt(state.to) + 1);
+  const ground = make("g", {}, root), clipped = make("g", { "clip-path": "url(#plot)" }, root), front = make("g", {}, root);
+  const plot = make("clipPath", { id: "plot" }, root);
+  make("rect", { x: frame.gutter, y: 0, width: frame.width - frame.gutter, height: frame.height }, plot);
+  drawRows(ground, front);
+  drawGaps(clipped, lo, hi);
+  drawShades(clipped);
+  drawHolds(clipped);
+  drawGuides(clipped);
+  drawOps(clipped);
+  drawMessages(clipped, hi - lo);
+  drawMarks(clipped, lo, hi);
+  drawFence(clipped, front, lo, hi);
+  drawAxis(front, lo, hi);
+  svg.replaceChildren(root);
+  drawOverview();
+  showDetail();
+  buttons();
+}
+
+function drawRows(ground, front) {
+  const narrow = frame.gutter < 50;
+  frame.rows.forEach((r, i) => {
+    if (i % 2) make("rect", { class: "lane-alt", x: 0, y: r.y, width: frame.width, height: r.h }, ground);
+    make("path", { class: "wire", d: `M${frame.gutter} ${r.mid}H${frame.width}` }, ground);
+    const name = make("text", { class: "lane-name", x: 8, y: narrow ? r.y + 12 : r.mid + (r.name === r.role ? 4 : -2) }, front, clip(r.name, 14));
+    make("title", {}, name, r.name);
+    if (!narrow && r.name !== r.role) make("text", { class: "t-muted", x: 8, y: r.mid + 13 }, front, r.role);
+  });
+}
+
+// drawGaps shades where events of the run are left out.
+function drawGaps(to) {
+  for (let i = 0; i < data.gaps.length; i += 2) {
+    const pos = data.gaps[i];
+    const x = pos < data.n ? (pos ? (px(axisOf(pos - 1)) + px(axisOf(pos))) / 2 : px(axisOf(0)) - 8) : px(axisOf(data.n - 1)) + 8;
+    if (x < frame.gutter - 20 || x > frame.width + 20) continue;
+    const g = make("g", {}, to);
+    make("rect", { x: x - 4, y: 30, width: 8, height: frame.lanesBottom - 30, fill: "url(#gap)" }, g);
+    make("title", {}, g, data.gaps[i + 1].toLocaleString("en") + " events left out");
+  }
+}
+
+// extent is from where to where on the screen something lasts, or nothing when
+// that is out of sight.
+function extent(from, to, until) {
+  let end = to >= 0 ? axisOf(to) : Infinity;
+  if (until) end = Math.min(end, state.axis === "time" ? until : untilStep(until, from));
+  const start = axisOf(from);
+  if (end < state.from || start > state.to) return null;
+  const a = clampX(px(start)), b = end === Infinity ? frame.width + 20 : clampX(px(end));
+  return { a, b: Math.max(a, b), w: Math.max(0, b - a) };
+}
+
+// untilStep finds the place of a time in the order of steps.
+function untilStep(time, from) {
+  let lo = from, hi = data.n;
+  while (lo < hi) {
+    const mid = (lo + hi) >> 1;
+    if (data.x[mid] <= time) lo = mid + 1; else hi = mid;
+  }
+  return lo >= data.n ? Infinity : lo - 0.5;
+}
+
+function drawShades(to) {
+  const s = data.shades;
+  let drawn = 0;
+  for (let i = 0; i < s.from.length && drawn < mostSpans; i++) {
+    const x = extent(s.from[i], s.to[i]);
+    if (!x || (x.w < 1 && s.to[i] >= 0)) continue;
+    drawn++;
+    const kind = data.strings[s.class[i]], r = rowOf(s.lane[i]);
+    if (kind === "partition") { drawPartition(to, s, i, x); continue; }
+    if (!r) continue;
+    const g = make("g", { class: kind }, to);
+    make("title", {}, g, nameOf(s.from[i]) + " " + data.words.get(s.from[i]));
+    make("rect", { x: x.a, y: r.y, width: x.w, height: r.h, fill: `url(#${kind})` }, g);
+    make("path", { class: "shade-edge", fill: "none", d: `M${x.a} ${r.y}v${r.h}M${x.b} ${r.y}v${r.h}` }, g);
+    shadeLabel(g, x, r, s.label.get(i), kind);
+  }
+}
+
+function shadeLabel(g, x, r, label, kind) {
+  const a = Math.max(x.a, frame.gutter), b = Math.min(x.b, frame.width);
+  const text = [label, label.split(" ").slice(0, 3).join(" "), kind].find((t) => t.length * 7 + 12 <= b - a);
+  if (text) make("text", { class: "t-paused halo", x: (a + b) / 2, y: r.y + 14, "text-anchor": "middle" }, g, text);
+}
+
+function drawPartition(to, s, i, x) {
+  const rows = [rowOf(s.lane[i]), rowOf(s.other[i])].filter(Boolean);
+  const top = rows.length ? Math.min(...rows.map((r) => r.y)) : 34;
+  const bottom = rows.length ? Math.max(...rows.map((r) => r.y + r.h)) : frame.lanesBottom;
+  const g = make("g", {}, to);
+  make("title", {}, g, nameOf(s.from[i]) + " " + data.words.get(s.from[i]));
+  make("rect", { class: "cut", x: x.a, y: top + 1.5, width: x.w, height: bottom - top - 3 }, g);
+  const label = s.label.get(i);
+  if (rows[0] && label.length * 6.5 + 10 < x.w) make("text", { class: "t-muted halo", x: Math.max(x.a, frame.gutter) + 6, y: rows[0].y + rows[0].h - 4 }, g, label);
+}
+
+// currentScope is the scope whose leases and fence are drawn.
+const currentScope = () => data.strings.indexOf(state.scope) >= 0 && state.scope ? data.strings.indexOf(state.scope) : scopeOf(state.selected);
+
+function drawHolds(to) {
+  const scope = currentScope();
+  for (const [h, kind] of [[data.knew, "knew"], [data.believed, "believed"]]) {
+    let drawn = 0;
+    const last = new Map();
+    for (let i = 0; i < h.from.length && drawn < mostSpans; i++) {
+      if (h.scope[i] !== scope) continue;
+      const x = extent(h.from[i], h.to[i], h.until[i]), r = rowOf(h.lane[i]);
+      if (!x || !r || (x.w < 2 && last.get(r) > x.a - 1)) continue;
+      last.set(r, x.b);
+      drawn++;
+      drawHold(to, h, i, kind, x, r);
+    }
+  }
+}
+
+function drawHold(to, h, i, kind, x, r) {
+  const g = make("g", {}, to), inset = kind === "knew" ? 3 : 1;
+  const token = data.tokens[h.token[i]];
+  const words = (h.generation[i] ? "generation " + h.generation[i] + " · " : "") + "token " + token;
+  make("title", {}, g, r.name + (kind === "knew" ? " holds the lease, as the coordinator knows: " : " believes that it holds the lease: ") + words);
+  const box = { x: x.a, y: r.band + inset - 2, width: Math.max(1, x.w), height: 20 - 2 * inset };
+  make("rect", kind === "knew" ? { class: "knew", ...box } : { class: "believed", fill: "none", "stroke-width": 2, ...box }, g);
+  if (kind === "believed" && h.acted[i] >= 0) {
+    const end = clampX(px(axisOf(h.acted[i])));
+    if (end > x.b + 3) make("path", { class: "tail", fill: "none", "stroke-dasharray": "4 3", "stroke-width": 1.5, d: `M${x.b} ${box.y}H${end}v${box.height}H${x.b}` }, g);
+  }
+  const a = Math.max(x.a, frame.gutter), b = Math.min(x.b, frame.width);
+  const text = [words, "token " + token, token].find((t) => t.length * 6.5 + 12 <= b - a);
+  // One label for both: the holder's own band carries it, if there is one.
+  if (text && (kind === "believed" || !data.believing.has(holding(h, i)))) make("text", { class: "t-band", x: a + 7, y: r.band + 12 }, g, text);
+}
+
+const holding = (h, i) => h.lane[i] + "/" + h.scope[i] + "/" + h.token[i];
+
+function drawGuides(to) {
+  let taken = -100;
+  for (const pos of data.cited) {
+    const x = px(axisOf(pos));
+    if (x < frame.gutter - 5 || x > frame.width + 5) continue;
+    const bad = pos === data.violation;
+    make("path", { class: "guide" + (bad ? " g-violation" : ""), fill: "none", "stroke-dasharray": "2 3", d: `M${x} 24V${frame.height - 40}` }, to);
+    const steps = data.steps.get(pos);
+    if (!steps || x < taken + 22) continue;
+    taken = x;
+    const g = make("g", { class: "badge" + (bad ? " b-violation" : "") }, to), text = steps.join(","), w = Math.max(18, text.length * 7 + 8);
+    make("rect", { x: x - w / 2, y: 5, width: w, height: 18, rx: 9 }, g);
+    make("text", { x, y: 18, "text-anchor": "middle", "font-weight": 700 }, g, text);
+  }
+  const x = px(axisOf(state.selected));
+  make("path", { class: "cursor", d: `M${x} 24V${frame.height - 34}` }, to);
+}
+
+function drawOps(to) {
+  const o = data.ops, free = new Map();
+  let drawn = 0;
+  for (let i = 0; i < o.from.length && drawn < mostSpans; i++) {
+    const x = extent(o.from[i], o.to[i]), r = rowOf(o.lane[i]);
+    if (!x || !r || x.w < cell) continue;
+    drawn++;
+    drawOp(to, o, i, x, r, free);
+  }
+}
+
+function drawOp(to, o, i, x, r, free) {
+  const end = data.strings[o.class[i]], open = end === "info" || end === "open";
+  const g = make("g", {}, to);
+  make("title", {}, g, nameOf(o.from[i]) + " " + data.words.get(o.from[i]));
+  make("path", { class: "op-bar", fill: "none", "stroke-width": 4, "stroke-dasharray": open ? "5 4" : "none", d: `M${x.a} ${r.mid}H${x.b}` }, g);
+  make("path", { class: "op-edge", fill: "none", "stroke-width": 2, d: `M${x.a} ${r.mid - 6}v12` + (end === "fail" ? `M${x.b - 4} ${r.mid - 4}l8 8m0-8l-8 8` : "") }, g);
+  if (end === "ok") make("circle", { class: "op-dot", cx: x.b, cy: r.mid, r: 4 }, g);
+  if (end === "info") make("circle", { class: "op-ring", cx: x.b, cy: r.mid, r: 3.5 }, g);
+  const label = o.label.get(i), at = Math.max(x.a, frame.gutter + (frame.gutter < 50 ? 70 : 2));
+  const next = nextOp(o, i);
+  const width = label.length * 6.2;
+  if (at >= (free.get(r) || 0) && at + width < next && at + width < frame.width) {
+    make("text", { class: "halo", x: at, y: r.mid - 12 }, g, label);
+    free.set(r, at + width + 6);
+  }
+}
+
+// nextOp is where the next label of the same lane may begin.
+function nextOp(o, i) {
+  for (let j = i + 1; j < o.from.length && j < i + 200; j++) {
+    if (frame.row[o.lane[j]] === frame.row[o.lane[i]]) return px(axisOf(o.from[j])) - 4;
+  }
+  return Infinity;
+}
+
+// drawMessages draws arrows while they can be told apart, and of very many only
+// those that were late or lost.
+function drawMessages(to, visible) {
+  const m = data.messages, room = (frame.width - frame.gutter) / Math.max(1, visible);
+  let drawn = 0;
+  for (let i = 0; i < m.from.length && drawn < mostSpans; i++) {
+    const kind = data.strings[m.class[i]], plain = kind === "message" || kind === "served";
+    if (plain && room < cell && state.axis !== "time") continue;
+    const x = extent(m.from[i], m.to[i]), a = rowOf(m.lane[i]), b = rowOf(m.other[i]);
+    if (!x || !a || !b || (plain && state.axis === "time" && x.w < 2 && room < cell)) continue;
+    drawn++;
+    drawMessage(to, m, i, kind, x, a, b);
+  }
+}
+
+function drawMessage(to, m, i, kind, x, a, b) {
+  const g = make("g", { class: "arrow a-" + kind }, to);
+  make("title", {}, g, data.words.get(m.from[i]));
+  const down = b.mid > a.mid ? 1 : -1, y1 = a.mid + 7 * down, y2 = b.mid - 9 * down;
+  const lineClass = { late: "a-late-line", lost: "a-lost-line" }[kind] || "a-line";
+  if (kind === "flying" || kind === "lost") {
+    const w = kind === "lost" && m.to[i] >= 0 ? Math.max(10, x.w * 0.7) : 24, y = y1 + (y2 - y1) * 0.55;
+    make("path", { class: lineClass, fill: "none", "stroke-width": 1.5, "stroke-dasharray": "5 4", d: `M${x.a} ${y1}L${x.a + w} ${y}` + (kind === "lost" ? `m-4-4l8 8m0-8l-8 8` : "") }, g);
+    return;
+  }
+  const attributes = { class: lineClass, fill: "none", "stroke-width": kind === "late" ? 2.2 : 1.1, d: `M${x.a} ${y1}L${x.b} ${y2}` };
+  if (kind === "served") attributes["stroke-dasharray"] = "2 3";
+  else attributes["marker-end"] = kind === "late" ? "url(#head-late)" : "url(#head)";
+  make("path", attributes, g);
+}
+
+// drawMarks draws the events of each lane: a symbol where there is room for one,
+// and below four pixels an event as density.
+function drawMarks(to, lo, hi) {
+  const cells = Math.ceil((frame.width - frame.gutter) / cell) + 1, rows = frame.rows.length;
+  const count = new Int32Array(rows * cells), best = new Int32Array(rows * cells).fill(-1);
+  for (let pos = lo; pos < hi; pos++) {
+    const lane = data.events.lane[pos] - 1, c = Math.floor((px(axisOf(pos)) - frame.gutter) / cell);
+    if (lane < 0 || c < 0 || c >= cells) continue;
+    const at = frame.row[lane] * cells + c;
+    count[at]++;
+    if (best[at] < 0 || rank(pos) > rank(best[at])) best[at] = pos;
+  }
+  for (let r = 0; r < rows; r++) drawDensity(to, count.subarray(r * cells, (r + 1) * cells), frame.rows[r]);
+  drawSymbols(to, best, cells);
+}
+
+function rank(pos) {
+  if (pos === state.selected) return 9;
+  if (pos === data.violation) return 8;
+  return data.steps.has(pos) ? 7 : data.weight[data.events.kind[pos]];
+}
+
+function drawDensity(to, counts, r) {
+  let d = "", ticks = "";
+  for (let c = 0; c < counts.length; c++) {
+    const x = frame.gutter + c * cell;
+    if (counts[c] > 1) {
+      const h = Math.min(18, 3 + 3 * Math.log2(counts[c]));
+      d += `M${x} ${r.mid - h / 2}h${cell - 0.5}v${h}h-${cell - 0.5}z`;
+    } else if (counts[c]) ticks += `M${x + cell / 2} ${r.mid - 3}v6`;
+  }
+  if (d) make("path", { class: "density", d }, to);
+  if (ticks) make("path", { class: "tick", d: ticks }, to);
+}
+
+// drawSymbols lets the weightiest events take their places first.
+function drawSymbols(to, best, cells) {
+  const order = [];
+  best.forEach((pos, at) => { if (pos >= 0) order.push({ pos, row: frame.rows[Math.floor(at / cells)] }); });
+  order.sort((a, b) => rank(b.pos) - rank(a.pos) || a.pos - b.pos);
+  const taken = new Map();
+  let drawn = 0;
+  for (const { pos, row } of order) {
+    const x = px(axisOf(pos)), places = taken.get(row) || taken.set(row, []).get(row);
+    if (drawn >= mostMarks || places.some((p) => Math.abs(p - x) < 12)) continue;
+    if (drawSymbol(to, pos, x, row)) { places.push(x); drawn++; }
+  }
+}
+
+function drawSymbol(to, pos, x, row) {
+  const name = kindOf(pos).name, symbol = $("m-" + name) ? "m-" + name : "";
+  if (!symbol && pos !== state.selected && pos !== data.violation) return false;
+  const g = make("g", { class: "mark", transform: `translate(${x} ${row.mid})` }, to);
+  make("title", {}, g, sentence(pos));
+  if (pos === data.violation) make("use", { href: "#ring" }, g);
+  if (symbol || pos === data.violation) make("use", { href: "#" + (symbol || "m-alarm") }, g);
+  if (pos === state.selected) make("circle", { class: "chosen", r: 15 }, g);
+  const token = data.tokens[data.events.token[pos]];
+  if (token && row.role !== "client" && symbol && token.length < 4) make("text", { class: "t-muted", y: 21, "text-anchor": "middle" }, g, token);
+  return true;
+}
+
+// drawFence draws the greatest accepted token of the scope as a step line.
+// Stale presentations lie below it.
+function drawFence(to, front, lo, hi) {
+  const f = data.fence;
+  if (!f.pos.length) return;
+  const scope = currentScope(), inView = [];
+  let before = 0;
+  for (let i = 0; i < f.pos.length && f.pos[i] < hi; i++) {
+    if (f.scope[i] !== scope) continue;
+    if (f.pos[i] < lo) before = f.greatest[i]; else inView.push(i);
+  }
+  let least = before, most = before;
+  for (const i of inView) {
+    least = Math.min(least, f.token[i]);
+    most = Math.max(most, f.token[i], f.greatest[i]);
+  }
+  const top = frame.fenceTop + 30, y = (t) => top + (most === least ? 34 : ((most - t) / (most - least)) * 68);
+  fenceLabels(front, y, least, most, inView);
+  let d = `M${frame.gutter} ${y(before)}`, at = before, lastX = -1;
+  for (const i of inView) {
+    if (f.greatest[i] === at) continue;
+    const x = px(axisOf(f.pos[i]));
+    if (x - lastX < 0.5) continue;
+    d += `H${x}V${y(f.greatest[i])}`;
+    at = f.greatest[i];
+    lastX = x;
+  }
+  make("path", { class: "fence", fill: "none", "stroke-width": 2.5, d: d + `H${frame.width}` }, to);
+  fencePoints(to, y, inView);
+}
+
+function fenceLabels(front, y, least, most, inView) {
+  const f = data.fence, narrow = frame.gutter < 50;
+  make("text", { class: "t-muted", x: 8, y: frame.fenceTop + 14 }, front, narrow ? "highest accepted token of " + clip(data.strings[currentScope()], 22) : "highest token");
+  if (!narrow) make("text", { class: "lane-name", x: 8, y: frame.fenceTop + 30 }, front, clip(data.strings[currentScope()], 12));
+  const levels = [...new Set([most, least, ...inView.map((i) => f.greatest[i])])].sort((a, b) => b - a);
+  let last = -100;
+  for (const t of levels.slice(0, 400)) {
+    if (y(t) - last < 13) continue;
+    last = y(t);
+    const text = clip(data.tokens[t] || "none", narrow ? 8 : 12);
+    make("path", { class: "level", d: `M${frame.gutter} ${last}H${frame.width}` }, front);
+    make("text", { class: narrow ? "halo t-num" : "t-num", x: narrow ? frame.gutter + 2 : frame.gutter - 7, y: last + (narrow ? -4 : 4), "text-anchor": narrow ? "start" : "end" }, front, text);
+  }
+}
+
+function fencePoints(to, y, inView) {
+  const f = data.fence;
+  let last = -100, drawn = 0;
+  for (const i of inView) {
+    const stale = f.token[i] < f.greatest[i], x = px(axisOf(f.pos[i]));
+    if (drawn > 200 || (!stale && x - last < 13)) continue;
+    if (stale && x - last < 2) continue;
+    last = x;
+    drawn++;
+    const bad = stale && f.accepted[i];
+    const g = make("g", {}, to);
+    make("title", {}, g, sentence(f.pos[i]));
+    if (bad) make("use", { href: "#ring", transform: `translate(${x} ${y(f.token[i])}) scale(.8)` }, g);
+    if (stale) make("path", { class: "drop", fill: "none", "stroke-dasharray": "3 3", d: `M${x} ${y(f.greatest[i])}V${y(f.token[i])}` }, g);
+    make("use", { href: $("m-" + kindOf(f.pos[i]).name) ? "#m-" + kindOf(f.pos[i]).name : f.accepted[i] ? "#m-apply" : "#m-reject", transform: `translate(${x} ${y(f.token[i])}) scale(.8)` }, g);
+  }
+}
+
+function drawAxis(front, lo, hi) {
+  const y = frame.height - 22, room = data.unit === "ns" && data.digits > 3 ? 104 : 84;
+  if (state.axis === "time") return drawTimeAxis(front, y, room);
+  let last = -Infinity;
+  const every = Math.max(1, Math.ceil((room * (hi - lo)) / Math.max(1, frame.width - frame.gutter)));
+  for (let pos = Math.ceil(lo / every) * every; pos < hi; pos += every) {
+    const x = px(pos);
+    if (x < frame.gutter + 20 || x > frame.width - 40 || x - last < room - 1) continue;
+    last = x;
+    make("text", { class: "t-muted", x, y, "text-anchor": "middle" }, front, "#" + indexOf(pos));
+    if (data.unit) make("text", { class: "t-muted", x, y: y + 15, "text-anchor": "middle" }, front, sayTime(pos));
+  }
+}
+
+function drawTimeAxis(front, y, room) {
+  const span = state.to - state.from, wanted = (span * room) / (frame.width - frame.gutter);
+  let unit = Math.pow(10, Math.floor(Math.log10(wanted)));
+  unit *= [1, 2, 5, 10].find((f) => f * unit >= wanted);
+  unit = Math.max(1, Math.round(unit));
+  const digits = data.unit === "ns" ? Math.max(0, Math.min(9, 9 - Math.floor(Math.log10(unit)))) : 0;
+  const base = Number(BigInt(data.time0) % BigInt(unit));
+  for (let t = Math.ceil((state.from + base) / unit) * unit - base; t <= state.to; t += unit) {
+    const x = px(t);
+    if (x < frame.gutter + 16 || x > frame.width - 36) continue;
+    make("path", { class: "wire", d: `M${x} ${y - 16}v5` }, front);
+    make("text", { class: "t-muted", x, y: y + 4, "text-anchor": "middle" }, front, clockAt(t, digits) + (data.unit === "ns" ? " s" : ""));
+  }
+}
+
+// ---------------------------------------------------------------- overview
+
+// drawOverview draws the whole run: how dense it is, where something was
+// rejected, the violation, and the part that the lanes show.
+function drawOverview() {
+  const svg = $("overview"), width = frame.width, height = 44;
+  const first = axisStart(), span = Math.max(1e-9, axisEnd() - first), x = (at) => ((at - first) / span) * (width - 8) + 4;
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("height", height);
+  const root = document.createDocumentFragment(), wide = Math.max(3, (width - 8) / data.n), count = new Int32Array(Math.ceil(width / wide) + 2);
+  for (let pos = 0; pos < data.n; pos++) count[Math.floor(x(axisOf(pos)) / wide)]++;
+  const most = Math.max(...count);
+  let d = "";
+  count.forEach((n, c) => { if (n) { const h = Math.max(2, (24 * Math.log(1 + n)) / Math.log(1 + most)); d += `M${c * wide} ${36 - h}h${wide - 0.5}v${h}h${0.5 - wide}z`; } });
+  make("path", { class: "density", d }, root);
+  let ticks = "", last = -9;
+  for (const pos of data.rejections) { const at = x(axisOf(pos)); if (at - last >= 2) { ticks += `M${at} 36v6`; last = at; } }
+  if (ticks) make("path", { class: "rejections", d: ticks }, root);
+  if (data.violation >= 0) {
+    const at = x(axisOf(data.violation));
+    make("path", { class: "alarm-line", d: `M${at} 8V42` }, root);
+    make("path", { class: "alarm-head", d: `M${at - 5} 1h10l-5 8z` }, root);
+  }
+  const a = Math.max(1, x(state.from)), b = Math.min(width - 1, x(state.to));
+  make("rect", { class: "viewport", x: a, y: 1, width: Math.max(4, b - a), height: height - 2, rx: 3 }, root);
+  svg.replaceChildren(root);
+}
+
+// ---------------------------------------------------------------- details
+
+const sentence = (pos) => "#" + indexOf(pos) + (data.unit ? " at " + sayTime(pos) : "") + ": " + nameOf(pos) + " " + data.words.get(pos);
+
+// say tells the position to who does not see it.
+function say() {
+  const pos = state.selected, steps = data.steps.get(pos);
+  $("position").textContent = sentence(pos) + (pos === data.violation ? " (the violation)" : steps ? " (step " + steps.join(", ") + ")" : "");
+}
+
+function showDetail() {
+  const pos = state.selected, e = data.events, s = e.state[pos], st = data.states;
+  const none = "none", rows = [
+    ["event", "#" + indexOf(pos) + (data.unit ? ", " + sayTime(pos) : "")],
+    ["process", nameOf(pos)],
+    ["resource", data.strings[e.resource[pos]] || data.strings[st.scope[s]] || none],
+    ["presented token", data.tokens[e.token[pos]] || none],
+    ["highest accepted token", data.tokens[st.highest[s]] || none],
+    ["lease of the event", data.strings[e.lease[pos]] || none],
+    ["owner", data.strings[st.owner[s]] || "nobody"],
+    ["owner's lease", data.strings[st.lease[s]] || none],
+    ["owner's token", data.tokens[st.token[s]] || none],
+    ["acquisition generation", st.generation[s] || none],
+    ["rejections so far", st.rejections[s]],
+    ["what changed", data.change.get(pos) || "nothing that is known"],
+  ];
+  const list = $("detail"), parts = document.createDocumentFragment();
+  for (const [key, value] of rows) {
+    const div = html("div", key === "what changed" ? { class: "wide" } : {}, parts);
+    html("dt", {}, div, key);
+    html("dd", {}, div, String(value));
+  }
+  list.replaceChildren(parts);
+}
+
+function buttons() {
+  for (const b of document.querySelectorAll("[data-axis]")) b.setAttribute("aria-pressed", String(b.dataset.axis === state.axis));
+  for (const b of document.querySelectorAll("[data-do$=rejection]")) b.disabled = !data.rejections.length;
+}
+
+// ---------------------------------------------------------------- the table
+
+// table shows as many rows as fit, whatever their heights: each row has the same
+// share of the scroll bar, and the one at the top is shifted by the part of its
+// share that is scrolled away.
+const table = {
+  share: 32,
+  count: () => (shown ? shown.length : data.n),
+  at: (i) => (shown ? shown[i] : i),
+  // find returns the row of a position, or where it would be.
+  find(pos) {
+    if (!shown) return pos;
+    let lo = 0, hi = shown.length;
+    while (lo < hi) {
+      const mid = (lo + hi) >> 1;
+      if (shown[mid] < pos) lo = mid + 1; else hi = mid;
+    }
+    return Math.min(lo, shown.length - 1);
+  },
+  resize() {
+    const box = $("rows"), n = this.count();
+    $("space").style.height = Math.max(1, (n - 1) * this.share + box.clientHeight) + "px";
+    $("listing").setAttribute("aria-rowcount", n + 1);
+  },
+  reveal(pos) {
+    const row = this.find(pos), box = $("rows"), top = Math.floor(box.scrollTop / this.share);
+    const fits = Math.floor(box.clientHeight / 60);
+    if (row < top || row > top + fits) box.scrollTop = Math.max(0, row - 3) * this.share;
+    this.draw();
+  },
+  draw() {
+    const box = $("rows"), first = Math.min(this.count() - 1, Math.floor(box.scrollTop / this.share));
+    const body = $("listed"), parts = document.createDocumentFragment(), most = Math.ceil(box.clientHeight / 26) + 2;
+    for (let i = Math.max(0, first); i < Math.min(this.count(), first + most); i++) drawRow(parts, this.at(i), i);
+    if (!this.count()) html("td", { colspan: 6 }, html("tr", { class: "skipped" }, parts), "No event passes these filters.");
+    body.replaceChildren(parts);
+    const height = body.firstElementChild ? body.firstElementChild.offsetHeight : 0;
+    const part = (box.scrollTop - first * this.share) / this.share;
+    $("listing").style.transform = `translateY(${Math.max(0, box.scrollTop - part * height)}px)`;
+  },
+};
+
+function drawRow(parts, pos, i) {
+  const gap = shown ? 0 : data.gap.get(pos);
+  const bad = pos === data.violation, steps = data.steps.get(pos);
+  const row = html("tr", { "data-pos": pos, "aria-rowindex": i + 2, class: [bad ? "violation" : steps ? "cited" : "", pos === state.selected ? "selected" : ""].join(" ").trim() }, parts);
+  if (pos === state.selected) row.setAttribute("aria-current", "true");
+  html("th", { scope: "row", class: "num" }, row, indexOf(pos));
+  if (data.unit) html("td", { class: "num" }, row, clockAt(data.time[pos]));
+  html("td", { class: "who" }, row, nameOf(pos));
+  const what = html("td", {}, row);
+  if (gap) html("em", { class: "skip" }, what, gap.toLocaleString("en") + " events left out before this one. ");
+  what.append(data.words.get(pos));
+  if (bad) { what.append(" "); html("strong", { class: "flag" }, what, "violation"); }
+  if (steps) { what.append(" "); html("span", { class: "steps", title: "step of what happened" }, what, steps.join(", ")); }
+  html("td", { class: "num extra" }, row, data.tokens[data.events.token[pos]]);
+  html("td", { class: "num extra" }, row, data.tokens[data.events.highest[pos]]);
+}
+
+let haystack; // of the search: made when it is first used
+
+function filter() {
+  const q = state.q.trim().toLowerCase(), e = data.events;
+  if (q && !haystack) {
+    haystack = new Array(data.n);
+    for (let i = 0; i < data.n; i++) haystack[i] = ("#" + indexOf(i) + " " + nameOf(i) + " " + data.words.get(i)).toLowerCase();
+  }
+  const scope = state.scope ? data.strings.indexOf(state.scope) : -1;
+  const lane = state.who ? data.lanes.findIndex((l) => l.name === state.who) + 1 : -1;
+  const kinds = state.kind ? data.kinds.map((k) => k.group === state.kind || k.name === state.kind) : null;
+  shown = null;
+  if (q || state.scope || state.who || kinds) {
+    shown = [];
+    for (let i = 0; i < data.n; i++) {
+      if (kinds && !(kinds[e.kind[i]] || (state.kind === "chain" && data.steps.has(i)))) continue;
+      if (scope >= 0 && scopeOf(i) !== scope) continue;
+      if (lane >= 0 && e.lane[i] !== lane) continue;
+      if (q && !haystack[i].includes(q)) continue;
+      shown.push(i);
+    }
+  }
+  const n = table.count();
+  $("count").textContent = shown ? n.toLocaleString("en") + " of " + data.n.toLocaleString("en") : data.n.toLocaleString("en") + " events";
+  table.resize();
+}
+
+function fillFilters() {
+  const options = (select, values) => { for (const [value, text] of values) html("option", { value }, $(select), text ?? value); };
+  const scopes = [...new Set(data.states.scope || [])].map((s) => data.strings[s]).filter(Boolean).sort();
+  options("scope", scopes.slice(0, 500).map((s) => [s, clip(s, 40)]));
+  options("who", data.lanes.slice(0, 500).map((l) => [l.name, clip(l.name, 40)]));
+  const groups = [...new Set(data.kinds.map((k) => k.group))].sort();
+  if (data.steps.size) options("kind", [["chain", "steps of what happened"]]);
+  options("kind", groups.map((g) => [g, { leases: "lease manager", faults: "faults" }[g] || g]));
+  options("kind", data.kinds.map((k) => [k.name, "only " + k.name]).sort());
+  $("scope").parentElement.hidden = scopes.length < 2;
+}
+
+// ---------------------------------------------------------------- permalinks
+
+let timer = 0, written = "";
+
+// remember writes the state into the address, so that it can be passed on.
+function remember() {
+  if (!userActed) return;
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    const p = new URLSearchParams();
+    p.set("from", round(state.from));
+    p.set("to", round(state.to));
+    if (state.axis === "time") p.set("axis", "time");
+    for (const key of ["q", "scope", "who", "kind"]) if (state[key]) p.set(key, state[key]);
+    written = "#e" + indexOf(state.selected) + "&" + p;
+    try { history.replaceState(null, "", written); } catch { location.hash = written; }
+  }, 200);
+}
+
+const round = (x) => (state.axis === "time" ? Math.round(x) : Math.round(x * 10) / 10);
+
+// restore reads the address; it says whether that names an event.
+function restore() {
+  const match = /^#e(-?\d+)(?:&(.*))?$/.exec(location.hash);
+  if (!match) return false;
+  let pos = -1;
+  for (let i = 0; i < data.n && pos < 0; i++) if (indexOf(i) === match[1]) pos = i;
+  if (pos < 0) return false;
+  state.selected = pos;
+  const p = new URLSearchParams(match[2] || "");
+  if (p.get("axis") === "time" && data.unit) state.axis = "time";
+  for (const key of ["q", "scope", "who", "kind"]) if (p.has(key)) $(key).value = state[key] = p.get(key);
+  if (p.has("from") && isFinite(p.get("from")) && isFinite(p.get("to"))) look(Number(p.get("from")), Number(p.get("to")));
+  else if (data.n) reveal(pos);
+  return true;
+}
+
+// ---------------------------------------------------------------- input
+
+const actions = {
+  next: () => step(shown, 1),
+  previous: () => step(shown, -1),
+  violation: () => { state.selected = data.violation; lookAround(data.violation); select(data.violation); },
+  "next-rejection": () => step(data.rejections, 1),
+  "previous-rejection": () => step(data.rejections, -1),
+  closer: () => { zoom(0.5); render(); },
+  wider: () => { zoom(2); render(); },
+  all: () => { lookAll(); render(); },
+  left: () => { pan(-0.25); render(); },
+  right: () => { pan(0.25); render(); },
+  search: () => $("q").focus(),
+  axis: () => setAxis(state.axis === "time" ? "order" : "time"),
+};
+
+const keys = { j: "next", k: "previous", v: "violation", n: "next-rejection", N: "previous-rejection", "+": "closer", "=": "closer", "-": "wider", "0": "all", ArrowLeft: "left", ArrowRight: "right", "/": "search", t: "axis" };
+
+function setAxis(axis) {
+  if (axis === state.axis || (axis === "time" && !data.unit)) return;
+  const lo = Math.max(0, Math.min(data.n - 1, positionAt(state.from))), hi = Math.max(lo, Math.min(data.n - 1, positionAt(state.to) - 1));
+  state.axis = axis;
+  look(axisOf(lo), axisOf(hi));
+  reveal(state.selected);
+  render();
+}
+
+function act(name) {
+  userActed = true;
+  actions[name]();
+}
+
+function onKey(event) {
+  const target = event.target;
+  if (event.key === "Escape" && target.closest("input")) { target.blur(); return; }
+  if (event.key === "Enter" && target.id === "q") { act("next"); event.preventDefault(); return; }
+  if (event.ctrlKey || event.altKey || event.metaKey || target.closest("input, select, textarea")) return;
+  let name = keys[event.key];
+  if (event.key.startsWith("Arrow") && target.closest(".scroll")) return;
+  if (target.id === "lanes" && event.key === "ArrowDown") name = "next";
+  if (target.id === "lanes" && event.key === "ArrowUp") name = "previous";
+  if (!name) return;
+  event.preventDefault();
+  act(name);
+}
+
+// pick selects the event that is drawn nearest to a point.
+function pick(x, y) {
+  const row = frame.rows.findIndex((r) => y >= r.y && y < r.y + r.h);
+  const lo = Math.max(0, positionAt(state.from) - 1), hi = Math.min(data.n, positionAt(state.to) + 1);
+  let best = -1, distance = Infinity;
+  for (let pos = lo; pos < hi; pos++) {
+    const lane = data.events.lane[pos] - 1, dx = Math.abs(px(axisOf(pos)) - x);
+    if (row >= 0 && (lane < 0 || frame.row[lane] !== row)) continue;
+    if (dx < distance || (dx < distance + 2 && rank(pos) > rank(best))) { best = pos; distance = Math.min(dx, distance); }
+  }
+  if (best >= 0) select(best, false);
+}
+
+function dragLanes(svg) {
+  let from = null, moved = false;
+  svg.addEventListener("pointerdown", (e) => { from = { x: e.clientX, a: state.from, b: state.to }; moved = false; });
+  svg.addEventListener("pointermove", (e) => {
+    if (!from || !e.buttons) return;
+    const dx = e.clientX - from.x;
+    if (!moved && Math.abs(dx) < 5) return;
+    if (!moved) svg.setPointerCapture(e.pointerId);
+    moved = userActed = true;
+    const by = (dx / (frame.width - frame.gutter)) * (from.b - from.a);
+    look(from.a - by, from.b - by);
+    render();
+  });
+  svg.addEventListener("pointerup", (e) => {
+    const box = svg.getBoundingClientRect(), scale = frame.width / box.width;
+    if (from && !moved) { userActed = true; pick((e.clientX - box.left) * scale, (e.clientY - box.top) * scale); }
+    from = null;
+  });
+  svg.addEventListener("wheel", (e) => {
+    if (!e.ctrlKey) return;
+    e.preventDefault();
+    userActed = true;
+    const box = svg.getBoundingClientRect();
+    zoom(Math.exp(e.deltaY / 200), state.from + ((e.clientX - box.left - frame.gutter) / (box.width - frame.gutter)) * (state.to - state.from));
+    render();
+  }, { passive: false });
+}
+
+function dragOverview(svg) {
+  const go = (e) => {
+    const box = svg.getBoundingClientRect(), at = axisStart() + ((e.clientX - box.left) / box.width) * (axisEnd() - axisStart()), half = (state.to - state.from) / 2;
+    userActed = true;
+    look(at - half, at + half);
+    render();
+  };
+  svg.addEventListener("pointerdown", (e) => { svg.setPointerCapture(e.pointerId); go(e); });
+  svg.addEventListener("pointermove", (e) => { if (e.buttons) go(e); });
+}
+
+function listen() {
+  document.addEventListener("keydown", onKey);
+  document.addEventListener("click", (e) => {
+    const b = e.target.closest("[data-do], [data-axis]"), row = e.target.closest("tr[data-pos]");
+    if (b && b.dataset.do) act(b.dataset.do);
+    else if (b) { userActed = true; setAxis(b.dataset.axis); }
+    else if (row && !String(getSelection())) { userActed = true; select(Number(row.dataset.pos)); }
+  });
+  let typing = 0;
+  for (const key of ["q", "scope", "who", "kind"]) {
+    $(key).addEventListener("input", () => {
+      clearTimeout(typing);
+      typing = setTimeout(() => {
+        userActed = true;
+        state[key] = $(key).value;
+        filter();
+        $("rows").scrollTop = 0;
+        table.draw();
+        render();
+      }, key === "q" ? 120 : 0);
+    });
+  }
+  $("rows").addEventListener("scroll", () => requestAnimationFrame(() => table.draw()), { passive: true });
+  addEventListener("hashchange", () => {
+    if (location.hash === written || !restore()) return;
+    filter();
+    select(state.selected);
+    $("explorer").scrollIntoView();
+  });
+  dragLanes($("lanes"));
+  dragOverview($("overview"));
+  new ResizeObserver(() => { render(); table.resize(); table.draw(); }).observe($("canvas"));
+}
+
+// swapTables puts the listing in the place of the static table, which comes
+// back to be printed.
+function swapTables() {
+  const still = $("still"), place = document.createComment("");
+  still.replaceWith(place);
+  $("live").hidden = false;
+  addEventListener("beforeprint", () => { place.replaceWith(still); });
+  addEventListener("afterprint", () => { still.replaceWith(place); });
+}
+
+async function start() {
+  const packed = $("packed");
+  if (!packed || typeof DecompressionStream === "undefined") return;
+  data = prepare(await unpack(packed.textContent).then((d) => ({ ...d, time0: d.time })));
+  if (!data.n) return;
+  packed.remove();
+  $("explorer").hidden = false;
+  swapTables();
+  fillFilters();
+  state.selected = Math.max(0, data.violation);
+  lookAround(state.selected);
+  for (const b of document.querySelectorAll("[data-axis=time]")) b.hidden = !data.unit;
+  const restored = restore();
+  filter();
+  listen();
+  draw();
+  table.reveal(state.selected);
+  say();
+  if (restored) $("explorer").scrollIntoView();
+  document.documentElement.dataset.ready = String(Math.round(performance.now()));
+}
+
+start().catch((err) => { document.documentElement.dataset.failed = String(err); throw err; });
+})();
