@@ -46,15 +46,14 @@ type Local struct {
 	Events []Event
 	// Running says that it has a Runner that has not returned.
 	Running bool
-	// Held are the calls to which it has not replied, Calls those that it waits for.
-	Held  []Name
-	Calls []int64
+	// Held are the calls to which it has not replied.
+	Held []Name
 }
 
 // Input is what an event finds in the world around the process.
 type Input struct {
 	Clock   int64  // what the process's clock reads, under Bounded
-	Calls   uint32 // bit k: number k names one of its calls already
+	Calls   uint32 // bit k: number k names one of its calls, outside of it
 	Answers []int  // to the choices, in the order in which they are met; then 0
 }
 
@@ -160,6 +159,9 @@ func (c *Cell) Feed(ev Event, in Input) {
 			w.occur(e)
 		}
 	}
+	if ev.Kind == EventStart || ev.Kind == EventRestart {
+		c.findStater()
+	}
 	w.driveBase()
 	c.cur = nil
 	c.forget()
@@ -222,9 +224,6 @@ func (c *Cell) newTask(p *Proc) {
 // slice is told that p goes on, or starts: what it found is an input of p's,
 // and of the memory that it shares.
 func (c *Cell) slice(p *Proc) {
-	if c.stater == nil {
-		c.findStater(p)
-	}
 	switch {
 	case p.runner == nil && p.starter == nil && p.fn == nil && p.msg != (Message{}):
 		c.enter(p, foldMessage(2, &p.msg))
@@ -242,11 +241,15 @@ func (c *Cell) enter(p *Proc, x uint64) {
 	c.cur = p
 }
 
-func (c *Cell) findStater(p *Proc) {
+// findStater looks whether what has just started declares its memory.
+func (c *Cell) findStater() {
 	if s, ok := c.n.handler.(Stater); ok {
 		c.stater = s
-	} else if s, ok := p.runner.(Stater); ok {
-		c.stater = s
+	}
+	for _, p := range c.n.tasks {
+		if s, ok := p.runner.(Stater); ok {
+			c.stater = s
+		}
 	}
 }
 
@@ -357,7 +360,18 @@ func (c *Cell) armed() {
 // name returns the smallest number that is free.
 func (c *Cell) name() int64 {
 	c.NamedCall = true
-	k := bits.TrailingZeros32(^(c.calls | 1))
+	used := c.calls | 1
+	for _, p := range c.n.tasks {
+		if p.waiting == waitCall {
+			used |= 1 << p.call
+		}
+	}
+	for _, x := range c.held {
+		if x.Caller == c.proc {
+			used |= 1 << x.Call
+		}
+	}
+	k := bits.TrailingZeros32(^used)
 	if k > maxCall {
 		panic(Misuse("too many calls at once for an exhaustive search: a process that never replies to some calls keeps their numbers in use; reply to them, or use Send"))
 	}
@@ -445,11 +459,6 @@ func (c *Cell) Local() Local {
 	l := Local{Value: c.value, Running: n.newRunner != nil && !n.finished, Held: slices.Clone(c.held)}
 	if c.stater != nil && n.up {
 		l.Value = c.stater.State()
-	}
-	for _, p := range n.tasks {
-		if p.waiting == waitCall {
-			l.Calls = append(l.Calls, p.call)
-		}
 	}
 	w.listEvents(n)
 	for _, e := range w.enabled {

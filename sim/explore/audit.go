@@ -8,78 +8,115 @@ import (
 	"staleproof/sim"
 )
 
-// How much is audited: every second history of a key up to alwaysAudit of them,
-// then one in auditEvery; and so many events of a local state are remembered.
+// How much is audited: every second history of a local state up to alwaysAudit
+// of them, then one in auditEvery, each for auditSteps events; and so many events
+// of a local state are remembered.
 const (
 	alwaysAudit = 256
-	auditEvery  = 8
+	auditEvery  = 16
+	auditSteps  = 12
 	maxKnown    = 8
 )
 
-// audit is told that past is a second history of a local state. It runs it one
-// event further, now and what else the state meets later, and compares.
-func (e *engine) audit(r *runner, id uint32, past history) error {
-	info := &e.info[id]
-	if info.other != nil || sameHistory(&info.past, &past) {
-		return nil
+// suspect is a local state with a second history that came to the same key.
+type suspect struct {
+	local uint32
+	past  history
+}
+
+// suspects is told that past is a second history of a local state.
+func (e *engine) suspects(id uint32, past history) {
+	if sameHistory(&e.info[id].past, &past) {
+		return
 	}
-	e.audits++
-	if e.audits > alwaysAudit && hash(kindSeed, uint64(id)<<32|uint64(e.audits))%auditEvery != 0 {
-		return nil
+	e.seconds++
+	if e.seconds > alwaysAudit && hash(kindSeed, uint64(id)<<32|uint64(e.seconds))%auditEvery != 0 {
+		return
 	}
 	past.answers = slices.Clone(past.answers)
-	info.other = &past
-	for _, m := range info.known {
-		if err := e.compare(r, m); err != nil {
-			return err
-		}
-	}
-	return nil
+	e.audits = append(e.audits, suspect{id, past})
 }
 
 func sameHistory(a, b *history) bool {
 	return a.from == b.from && a.event == b.event && a.clock == b.clock && a.calls == b.calls && slices.Equal(a.answers, b.answers)
 }
 
-// compare runs a transition after both histories of its local state.
-func (e *engine) compare(r *runner, m miss) error {
-	info := &e.info[m.local]
-	ev := e.eventOf(m)
-	one := r.run(info.proc, &info.past, ev, m.clock, m.calls)
-	two := r.run(info.proc, info.other, ev, m.clock, m.calls)
-	diff := difference(one, two)
-	if diff == "" {
-		return nil
+// audit runs processes on from both histories of local states that were found
+// twice, with events that the search met there, and compares what they do. It
+// comes at the end of a search, when most is known.
+func (s *search) audit() error {
+	errs := make([]error, len(s.audits))
+	s.share(len(s.audits), func(w *worker, i int) { errs[i] = w.walk(&s.audits[i], i) })
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
 	}
-	last := history{from: -2, event: ev, clock: m.clock}
-	return &CheckpointError{
-		Process:    e.names[info.proc],
-		Difference: "at the last event of each, " + diff,
-		Histories:  [2][]string{e.tell(&info.past, &last), e.tell(info.other, &last)},
-	}
+	return nil
 }
 
-// difference says how two lists of outcomes differ, or nothing.
-func difference(a, b []raw) string {
-	if len(a) != len(b) {
-		return fmt.Sprintf("%d outcomes instead of %d", len(b), len(a))
-	}
-	for i := range a {
-		x, y := &a[i], &b[i]
-		switch {
-		case (x.panic == nil) != (y.panic == nil):
-			return "one panics"
-		case x.panic != nil:
-		case len(x.effects) != len(y.effects):
-			return fmt.Sprintf("%d effects instead of %d", len(y.effects), len(x.effects))
-		case x.local.Key != y.local.Key:
-			return "they come to different states"
+// walk runs one suspect.
+func (r *runner) walk(x *suspect, seed int) error {
+	e := r.e
+	proc := e.info[x.local].proc
+	one, two := r.cell(&r.cells, proc), r.cell(&r.twins, proc)
+	r.bring(one, &e.info[x.local].past)
+	r.bring(two, &x.past)
+	var walked []history
+	at, clock := x.local, x.past.clock
+	for step := range auditSteps {
+		known := e.info[at].known
+		if len(known) == 0 {
+			return nil
 		}
-		for j := range min(len(x.effects), len(y.effects)) {
-			if !reflect.DeepEqual(x.effects[j], y.effects[j]) {
-				return fmt.Sprintf("one does %s, the other %s", describeEffect(&x.effects[j]), describeEffect(&y.effects[j]))
+		m := known[hash(kindSeed, uint64(seed)<<8|uint64(step))%uint64(len(known))]
+		ev := e.eventOf(m)
+		clock = max(clock, m.clock)
+		if e.bounded && !e.possible(&ev, clock) {
+			return nil
+		}
+		h := history{event: ev, clock: clock, calls: m.calls}
+		walked = append(walked, h)
+		feed(one, &h)
+		feed(two, &h)
+		r.replayed += 2
+		a, b := r.outcome(one, nil), r.outcome(two, nil)
+		if diff := difference(&a, &b); diff != "" {
+			return &CheckpointError{
+				Process:    e.names[proc],
+				Difference: "after the last event of each, " + diff,
+				Histories:  [2][]string{e.tell(&e.info[x.local].past, walked), e.tell(&x.past, walked)},
 			}
 		}
+		next, ok := e.localIDs[proc][a.local.Key]
+		if !ok || a.panic != nil {
+			return nil
+		}
+		at = next
+	}
+	return nil
+}
+
+// difference says how two outcomes differ, or nothing.
+func difference(x, y *raw) string {
+	if (x.panic == nil) != (y.panic == nil) {
+		return "one panics"
+	}
+	if x.panic != nil {
+		return ""
+	}
+	for j := range min(len(x.effects), len(y.effects)) {
+		if !reflect.DeepEqual(x.effects[j], y.effects[j]) {
+			return fmt.Sprintf("one does %s, the other %s", describeEffect(&x.effects[j]), describeEffect(&y.effects[j]))
+		}
+	}
+	switch {
+	case len(x.effects) < len(y.effects):
+		return "the other also does " + describeEffect(&y.effects[len(x.effects)])
+	case len(x.effects) > len(y.effects):
+		return "the one also does " + describeEffect(&x.effects[len(y.effects)])
+	case x.local.Key != y.local.Key:
+		return "they come to different states"
 	}
 	return ""
 }
@@ -94,10 +131,10 @@ func describeEffect(x *sim.Effect) string {
 	return fmt.Sprintf("note %d %v", x.Note.Kind, x.Note.Label)
 }
 
-// tell writes a history down, oldest event first.
-func (e *engine) tell(h, last *history) []string {
-	lines := []string{e.describe(last.event)}
-	for ; h != nil; h = &e.info[h.from].past {
+// tell writes a history down, oldest event first, and then what was walked.
+func (e *engine) tell(h *history, walked []history) []string {
+	var lines []string
+	for ; ; h = &e.info[h.from].past {
 		line := e.describe(h.event)
 		if len(h.answers) > 0 {
 			line += fmt.Sprintf(" choosing %v", h.answers)
@@ -108,6 +145,9 @@ func (e *engine) tell(h, last *history) []string {
 		}
 	}
 	slices.Reverse(lines)
+	for i := range walked {
+		lines = append(lines, e.describe(walked[i].event))
+	}
 	return lines
 }
 

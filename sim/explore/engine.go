@@ -52,8 +52,7 @@ type local struct {
 	value   uint64 // the hash of its value, which invariants see
 	events  uint32 // the first of its own events
 	count   uint16
-	running bool   // it has a Runner that has not returned
-	calls   uint32 // the numbers of the calls that it waits for
+	running bool // it has a Runner that has not returned
 }
 
 // localInfo is the rest.
@@ -63,8 +62,7 @@ type localInfo struct {
 	held  []sim.Name
 	panic *sim.Panic
 	past  history
-	other *history // a second history that came to the same key
-	known []miss   // transitions from it that were computed
+	known []miss // transitions from it that were computed
 }
 
 // valueKey is the value of a process.
@@ -158,8 +156,8 @@ type engine struct {
 	anyBroken bool
 	sometimes map[string]bool
 
-	runs, replayed int64
-	audits         int
+	audits  []suspect
+	seconds int // second histories of local states
 }
 
 func newEngine(sys *System, opt Options, clocked []bool) *engine {
@@ -313,15 +311,19 @@ func (e *engine) over(s []uint32) bool {
 	return true
 }
 
-// callsOf returns the numbers in use for calls of process p.
-func (e *engine) callsOf(s []uint32, p int) uint32 {
-	used := e.locals[s[p]].calls
-	for _, m := range s[e.head:] {
-		if x := &e.messages[m]; x.caller == int32(p) {
+// callsOf returns the numbers in use, outside of process p, for calls of p; at is
+// where the message stands that it is just given, or -1.
+func (e *engine) callsOf(s []uint32, p, at int) uint32 {
+	var used uint32
+	for i, m := range s[e.head:] {
+		if x := &e.messages[m]; x.caller == int32(p) && e.head+i != at {
 			used |= 1 << x.call
 		}
 	}
-	for _, ls := range s[:e.procs] {
+	for q, ls := range s[:e.procs] {
+		if q == p {
+			continue // it knows its own
+		}
 		for _, name := range e.info[ls].held {
 			if int(name.Caller) == p {
 				used |= 1 << name.Call
@@ -434,9 +436,6 @@ func (e *engine) internLocal(proc int, l *sim.Local, p *sim.Panic, past history)
 		e.events = append(e.events, l.Events...)
 	} else {
 		e.anyPanic = true
-	}
-	for _, call := range l.Calls {
-		x.calls |= 1 << call
 	}
 	vk := valueKey{proc, l.Value}
 	if _, ok := e.valueIDs[vk]; !ok {

@@ -226,11 +226,11 @@ func (w *worker) step(s []uint32, f fingerprint, p int, code uint32, at int) {
 	k1 := uint64(s[p])<<32 | uint64(code)
 	x := e.memo.get(k1, 0)
 	if x != nil && x.flags != present {
-		x = e.memo.get(k1, e.contextOf(s, p, x.flags))
+		x = e.memo.get(k1, e.contextOf(s, p, at, x.flags))
 	}
 	if x == nil {
 		w.missed = true
-		w.c.misses = append(w.c.misses, miss{local: s[p], code: code, clock: e.clockOf(s, p), calls: e.callsOf(s, p)})
+		w.c.misses = append(w.c.misses, miss{local: s[p], code: code, clock: e.clockOf(s, p), calls: e.callsOf(s, p, at)})
 		return
 	}
 	for i := x.first; i < x.first+uint32(x.count); i++ {
@@ -245,10 +245,10 @@ func (w *worker) step(s []uint32, f fingerprint, p int, code uint32, at int) {
 	}
 }
 
-func (e *engine) contextOf(s []uint32, p int, flags uint16) uint64 {
+func (e *engine) contextOf(s []uint32, p, at int, flags uint16) uint64 {
 	calls := uint32(0)
 	if flags&needsNames != 0 {
-		calls = e.callsOf(s, p)
+		calls = e.callsOf(s, p, at)
 	}
 	return context(flags, e.clockOf(s, p), calls)
 }

@@ -59,23 +59,25 @@ type raw struct {
 // runner runs processes alone, one cell each.
 type runner struct {
 	e              *engine
-	cells          []*sim.Cell
+	cells, twins   []*sim.Cell
 	runs, replayed int64
 }
 
-func (r *runner) cell(proc int) *sim.Cell {
-	if r.cells == nil {
-		r.cells = make([]*sim.Cell, r.e.procs)
+// cell returns the cell of a process among cells.
+func (r *runner) cell(cells *[]*sim.Cell, proc int) *sim.Cell {
+	if *cells == nil {
+		*cells = make([]*sim.Cell, r.e.procs)
 	}
-	if r.cells[proc] == nil {
-		r.cells[proc] = sim.NewCell(r.e.sys.Build, r.e.sys.Config, sim.ID(proc), r.e.sites)
-		r.cells[proc].Clocked = r.e.clocked[proc]
+	c := &(*cells)[proc]
+	if *c == nil {
+		*c = sim.NewCell(r.e.sys.Build, r.e.sys.Config, sim.ID(proc), r.e.sites)
+		(*c).Clocked = r.e.clocked[proc]
 	}
-	return r.cells[proc]
+	return *c
 }
 
 func (r *runner) close() {
-	for _, c := range r.cells {
+	for _, c := range slices.Concat(r.cells, r.twins) {
 		if c != nil {
 			c.Close()
 		}
@@ -107,7 +109,7 @@ func (r *runner) bring(c *sim.Cell, past *history) {
 // run returns all outcomes of an event after past; past is nil for a start.
 func (r *runner) run(proc int, past *history, ev sim.Event, clock int64, calls uint32) []raw {
 	var all []raw
-	c := r.cell(proc)
+	c := r.cell(&r.cells, proc)
 	var vary func(answers []int)
 	vary = func(answers []int) {
 		r.bring(c, past)
@@ -188,7 +190,7 @@ type clockRead struct{ proc int }
 func (c clockRead) Error() string { return fmt.Sprintf("process %d reads its clock", c.proc) }
 
 // record numbers the outcomes of a transition and puts it into the tables.
-func (e *engine) record(r *runner, m miss, raws []raw) error {
+func (e *engine) record(m miss, raws []raw) error {
 	var flags uint16
 	for i := range raws {
 		flags |= raws[i].flags
@@ -203,9 +205,7 @@ func (e *engine) record(r *runner, m miss, raws []raw) error {
 	}
 	s := slot{k1: m.key(), first: uint32(len(e.outcomes)), flags: present}
 	for i := range raws {
-		if err := e.addOutcomes(r, m, &raws[i]); err != nil {
-			return err
-		}
+		e.addOutcomes(m, &raws[i])
 	}
 	s.count = uint16(len(e.outcomes) - int(s.first))
 	if flags != 0 {
@@ -218,9 +218,6 @@ func (e *engine) record(r *runner, m miss, raws []raw) error {
 	info := &e.info[m.local]
 	if len(info.known) < maxKnown {
 		info.known = append(info.known, m)
-	}
-	if info.other != nil {
-		return e.compare(r, m)
 	}
 	return nil
 }
@@ -240,13 +237,11 @@ func (e *engine) checkClock(proc int, flags *uint16) error {
 
 // addOutcomes numbers one raw outcome, once for each thing that the network may
 // do to what it sends.
-func (e *engine) addOutcomes(r *runner, m miss, x *raw) error {
+func (e *engine) addOutcomes(m miss, x *raw) {
 	past := history{from: int32(m.local), event: e.eventOf(m), clock: m.clock, calls: m.calls, answers: x.answers}
 	next, fresh := e.internLocal(e.info[m.local].proc, &x.local, x.panic, past)
 	if !fresh && x.panic == nil {
-		if err := e.audit(r, next, past); err != nil {
-			return err
-		}
+		e.suspects(next, past)
 	}
 	var delta fingerprint
 	delta.plus(e.locals[next].hash)
@@ -255,7 +250,6 @@ func (e *engine) addOutcomes(r *runner, m miss, x *raw) error {
 		delta.minus(e.messages[m.code].hash)
 	}
 	e.variants(next, delta, x)
-	return nil
 }
 
 // fates of a message that is sent.

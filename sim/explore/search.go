@@ -109,6 +109,9 @@ func (s *search) run() error {
 	for s.layer = 0; err == nil && s.layer < len(s.pending) && !s.ended(); s.layer++ {
 		err = s.search()
 	}
+	if err == nil {
+		err = s.audit()
+	}
 	if err == nil && s.violated >= 0 {
 		err = s.explain()
 	}
@@ -192,14 +195,22 @@ func (s *search) batch(front, next *states, lo, base int) error {
 
 // each hands the chunks out to the workers, in order.
 func (s *search) each(little bool, chunks []*chunk, f func(w *worker, c *chunk)) {
-	var taken atomic.Int64
+	s.deal(little, len(chunks), func(w *worker, i int) { f(w, chunks[i]) })
+}
+
+// share hands n runs of process code out to the workers.
+func (s *search) share(n int, f func(w *worker, i int)) { s.deal(n < 4, n, f) }
+
+// deal calls f for each i below n, in order but at the same time.
+func (s *search) deal(little bool, n int, f func(w *worker, i int)) {
+	var dealt atomic.Int64
 	s.parallel(little, func(w *worker, _, _ int) {
 		for {
-			i := int(taken.Add(1)) - 1
-			if i >= len(chunks) {
+			i := int(dealt.Add(1)) - 1
+			if i >= n {
 				return
 			}
-			f(w, chunks[i])
+			f(w, i)
 		}
 	})
 }
@@ -237,18 +248,9 @@ func (s *search) resolve(chunks []*chunk) error {
 		}
 	}
 	raws := make([][]raw, len(todo))
-	var taken atomic.Int64
-	s.parallel(len(todo) < 4, func(w *worker, _, _ int) {
-		for {
-			i := int(taken.Add(1)) - 1
-			if i >= len(todo) {
-				return
-			}
-			raws[i] = w.runMiss(todo[i])
-		}
-	})
+	s.share(len(todo), func(w *worker, i int) { raws[i] = w.runMiss(todo[i]) })
 	for i, m := range todo {
-		if err := s.record(&s.workers[0].runner, m, raws[i]); err != nil {
+		if err := s.record(m, raws[i]); err != nil {
 			return err
 		}
 	}

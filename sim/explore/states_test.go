@@ -1,0 +1,339 @@
+package explore_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"staleproof/sim"
+	"staleproof/sim/explore"
+)
+
+// TestStatesApart pins the number of states of systems that say little, so that
+// states are told apart where the future differs, and meet where it does not.
+func TestStatesApart(t *testing.T) {
+	for _, x := range []struct {
+		reason string
+		run    func(p *sim.Proc)
+		states int64
+	}{
+		{"one checkpoint in a helper, called from two places: where the caller stands counts", func(p *sim.Proc) {
+			helper(p)
+			helper(p)
+		}, 3},
+		{"called from one place in an endless loop: all rounds meet", func(p *sim.Proc) {
+			for {
+				helper(p)
+			}
+		}, 1},
+		{"called from a second place after an endless choice of two", func(p *sim.Proc) {
+			for {
+				if helper(p); p.Choose("", 2) == 0 {
+					helper(p)
+				}
+			}
+		}, 2},
+		{"the loop variable is in the value", func(p *sim.Proc) {
+			for i := range 4 {
+				p.Checkpoint(i)
+				p.Await(sim.Step{})
+			}
+		}, 5},
+		{"without a checkpoint every history counts", func(p *sim.Proc) {
+			for range 3 {
+				p.Await(sim.Step{}, sim.Step{})
+			}
+		}, 1 + 2 + 4 + 8},
+		{"with one all that took as many steps meet", func(p *sim.Proc) {
+			for i := range 3 {
+				p.Checkpoint(i)
+				p.Await(sim.Step{}, sim.Step{})
+			}
+			p.Checkpoint(3)
+			p.Wait(0)
+		}, 4},
+		{"two tasks of one step each: without a State their order counts", func(p *sim.Proc) { (&pair{}).Run(p) }, 5},
+		{"the same value on the disk: told apart only by it", func(p *sim.Proc) {
+			for {
+				p.Checkpoint(0)
+				_, k := p.Await(sim.Step{}, sim.Step{})
+				p.Put("x", k)
+				p.Sync()
+			}
+		}, 3},
+		{"unsynced writes count, for a crash may lose them", func(p *sim.Proc) {
+			p.Checkpoint(0)
+			if _, k := p.Await(sim.Step{}, sim.Step{}); k == 0 {
+				p.Put("x", 1)
+			}
+			p.Checkpoint(1)
+			p.Wait(0)
+		}, 3},
+		{"a clock that nobody reads: timers that say the same are alike", func(p *sim.Proc) {
+			p.After(1, "x")
+			p.After(5, "x")
+			for i := range 2 {
+				p.Checkpoint(i)
+				p.Wait(0)
+			}
+		}, 3},
+		{"a clock that is read in the end: which timer rang counts", func(p *sim.Proc) {
+			p.After(1, "x")
+			p.After(5, "x")
+			for i := range 2 {
+				p.Checkpoint(i)
+				p.Wait(0)
+			}
+			p.Checkpoint(p.Now())
+		}, 4},
+	} {
+		t.Run(x.reason, func(t *testing.T) {
+			r, err := explore.Run(explore.System{Build: spawn(x.run, func(p *sim.Proc) { p.Wait(0) }), Config: sim.Config{Timing: sim.Untimed}}, explore.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.States != x.states || !r.Complete() {
+				t.Errorf("%d states, complete %v; want %d, true", r.States, r.Complete(), x.states)
+			}
+		})
+	}
+}
+
+// helper waits behind a checkpoint of its own.
+func helper(p *sim.Proc) {
+	p.Checkpoint(0)
+	p.Await(sim.Step{})
+}
+
+// pair has two tasks and declares what they share.
+type pair struct{ done [2]bool }
+
+func (x *pair) State() any { return x.done }
+func (x *pair) Run(p *sim.Proc) {
+	p.Go("other", func(p *sim.Proc) {
+		p.Sleep(1)
+		x.done[1] = true
+	})
+	p.Sleep(1)
+	x.done[0] = true
+}
+
+// TestTasksMeet has the same two tasks and a State: their order does not count.
+func TestTasksMeet(t *testing.T) {
+	build := func(w *sim.World) { w.Spawn("a", func() sim.Runner { return &pair{} }) }
+	r, err := explore.Run(explore.System{Build: build, Config: sim.Config{Timing: sim.Untimed}}, explore.Options{})
+	if err != nil || r.States != 4 {
+		t.Errorf("%d states, %v; want 4", r.States, err)
+	}
+}
+
+// TestCallsMeet has a client that calls for ever: its states are few, because
+// the numbers of calls are reused and no part of a state's identity.
+func TestCallsMeet(t *testing.T) {
+	build := func(w *sim.World) {
+		w.Spawn("a", func() sim.Runner {
+			return runner(func(p *sim.Proc) {
+				for {
+					p.Checkpoint(0)
+					p.Call(1, 0, 0)
+				}
+			})
+		})
+		w.Serve("b", func() sim.Handler { return steady{} })
+	}
+	r, err := explore.Run(explore.System{Build: build, Config: sim.Config{Timing: sim.Untimed}}, explore.Options{MaxStates: 1000})
+	if err != nil || r.States != 2 || !r.Complete() {
+		t.Errorf("%+v, %v; want 2 states: the request on its way, and the reply", r, err)
+	}
+}
+
+type steady struct{}
+
+func (steady) Handle(p *sim.Proc, m sim.Message) { p.Reply(m, m.Body) }
+func (steady) State() any                        { return 0 }
+
+// forgetful leaves count out of its checkpoint.
+func forgetful(p *sim.Proc) {
+	count := 0
+	for range 4 {
+		p.Checkpoint(0)
+		if _, k := p.Await(sim.Step{}, sim.Step{}); k == 1 {
+			count++
+		}
+		if count == 3 {
+			say(p, "three")
+		}
+	}
+}
+
+// tally forgets a field in its State.
+type absent struct{ count int }
+
+func (a *absent) State() any { return a.count > 9 }
+func (a *absent) Handle(p *sim.Proc, m sim.Message) {
+	if a.count++; a.count == 2 {
+		say(p, "two")
+	}
+}
+
+func TestAudit(t *testing.T) {
+	sender := func(p *sim.Proc) {
+		for i := range 3 {
+			p.Checkpoint(i)
+			p.Send(0, 0)
+			p.Await(sim.Step{})
+		}
+	}
+	for _, x := range []struct {
+		reason string
+		build  func(*sim.World)
+		guilty string
+	}{
+		{"a checkpoint that forgets the loop and the count", spawn(forgetful), "a"},
+		{"a State that forgets the count", func(w *sim.World) {
+			w.Serve("a", func() sim.Handler { return &absent{} })
+			w.Spawn("b", func() sim.Runner { return runner(sender) })
+		}, "a"},
+		{"an honest one", spawn(func(p *sim.Proc) {
+			for i := range 3 {
+				p.Checkpoint(i)
+				p.Await(sim.Step{}, sim.Step{})
+			}
+		}), ""},
+	} {
+		t.Run(x.reason, func(t *testing.T) {
+			_, err := explore.Run(explore.System{Build: x.build, Config: sim.Config{Timing: sim.Untimed}}, explore.Options{})
+			var bad *explore.CheckpointError
+			if errors.As(err, &bad) != (x.guilty != "") {
+				t.Fatalf("error %v", err)
+			}
+			if bad == nil {
+				return
+			}
+			if bad.Process != x.guilty || len(bad.Histories[0]) == 0 || len(bad.Histories[1]) == 0 || !strings.Contains(err.Error(), "incomplete checkpoint") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// endless grows for ever.
+func endless(p *sim.Proc) {
+	for i := 0; ; i++ {
+		p.Checkpoint(i)
+		p.Await(sim.Step{}, sim.Step{})
+		p.Send(p.ID(), i)
+	}
+}
+
+func TestTruncated(t *testing.T) {
+	stopped := make(chan struct{})
+	close(stopped)
+	for _, x := range []struct {
+		reason string
+		opt    explore.Options
+		why    string
+		states int64
+	}{
+		{"states", explore.Options{MaxStates: 1000}, "1000 states", 1000},
+		{"states, two workers", explore.Options{MaxStates: 1000, Workers: 2}, "1000 states", 1000},
+		{"bytes", explore.Options{MaxBytes: 1 << 20}, "1048576 bytes", 0},
+		{"time", explore.Options{MaxTime: time.Nanosecond}, "1ns", 0},
+		{"an interrupt", explore.Options{Interrupt: stopped}, "an interrupt", 0},
+	} {
+		t.Run(x.reason, func(t *testing.T) {
+			cfg := sim.Config{Timing: sim.Untimed, Budget: map[sim.Site]int{sim.SiteDrop: 2}}
+			r, err := explore.Run(explore.System{Build: spawn(endless), Config: cfg}, x.opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Complete() || !strings.Contains(r.Truncated, x.why) || !strings.Contains(r.Truncated, "not expanded") ||
+				!strings.Contains(r.Truncated, "1 to 2 faults") || r.Layers != 0 {
+				t.Errorf("%q after %d layers", r.Truncated, r.Layers)
+			}
+			if x.states != 0 && r.States != x.states {
+				t.Errorf("%d states, want %d", r.States, x.states)
+			}
+		})
+	}
+}
+
+func TestPanicIsAViolation(t *testing.T) {
+	r, err := explore.Run(explore.System{Build: spawn(func(p *sim.Proc) {
+		p.Await(sim.Step{})
+		if _, k := p.Await(sim.Step{}, sim.Step{}); k == 1 {
+			panic("two")
+		}
+	}), Config: sim.Config{Timing: sim.Untimed}}, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Violation; v == nil || v.Property != "no-panic" || v.Steps != 2 || !strings.Contains(v.Message, "two") {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestFewestFaultsFirst has a violation that costs no fault and ten steps, and
+// one of a single fault and one step: the search prefers the first.
+func TestFewestFaultsFirst(t *testing.T) {
+	build := spawn(func(p *sim.Proc) {
+		p.Send(1, 0)
+		for range 9 {
+			p.Await(sim.Step{})
+		}
+		say(p, "bad")
+	}, func(p *sim.Proc) {
+		p.Wait(0)
+		if _, ok := p.Wait(0); ok {
+			say(p, "bad")
+		}
+	})
+	sys := explore.System{Build: build, Config: sim.Config{Timing: sim.Untimed, Budget: map[sim.Site]int{sim.SiteDuplicate: 1}}}
+	sys.Monitors = []func() explore.Monitor{func() explore.Monitor { return &hush{} }}
+	r, err := explore.Run(sys, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Violation; v == nil || v.Faults != 0 || v.Steps != 9 || r.Layers != 0 {
+		t.Errorf("%+v, %d layers", v, r.Layers)
+	}
+}
+
+// hush breaks when anything is said.
+type hush struct{ listener }
+
+func (h *hush) Clone() explore.Monitor { twin := *h; return &twin }
+func (h *hush) Broken() string         { return h.heard }
+
+func TestRefuses(t *testing.T) {
+	good := explore.System{Build: spawn(endless), Config: sim.Config{Timing: sim.Untimed}}
+	for _, x := range []struct {
+		reason string
+		change func(s *explore.System)
+		want   string
+	}{
+		{"no system", func(s *explore.System) { s.Build = nil }, "Build"},
+		{"timed", func(s *explore.System) { s.Config.Timing = sim.Timed }, "timing"},
+		{"ticks without an end", func(s *explore.System) { s.Config.Timing = sim.Bounded }, "horizon"},
+		{"too large a budget", func(s *explore.System) { s.Config.Budget = map[sim.Site]int{sim.SiteDrop: 16} }, "at most 15"},
+		{"a fault that it does not know", func(s *explore.System) { s.Config.Budget = map[sim.Site]int{sim.SitePartition: 1} }, "partition"},
+	} {
+		s := good
+		x.change(&s)
+		if _, err := explore.Run(s, explore.Options{}); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: error %v", x.reason, err)
+		}
+	}
+}
+
+func TestParseReductions(t *testing.T) {
+	for _, text := range []string{"none", "all", "none, all"} {
+		if _, err := explore.ParseReductions(text); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := explore.ParseReductions("sleep,magic"); err == nil {
+		t.Error("no error for reductions that there are not")
+	}
+}
