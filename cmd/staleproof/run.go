@@ -140,15 +140,17 @@ func (o *runOptions) planted(sc *scenarios.Scenario) []trial {
 	return list
 }
 
-// planted looks up defects of the scenario, several joined by +.
+// planted looks up a defect of the scenario, or several joined by +.
 func planted(sc *scenarios.Scenario, name string) (scenarios.Exposure, bool) {
-	var set model.Defects
-	for _, part := range strings.Split(name, "+") {
-		d, err := sc.Defect(part)
-		if err != nil {
-			return scenarios.Exposure{}, false
+	set, err := sc.Defect(name)
+	if err != nil {
+		for part := range strings.SplitSeq(name, "+") {
+			d, err := sc.Defect(part)
+			if err != nil {
+				return scenarios.Exposure{}, false
+			}
+			set |= d
 		}
-		set |= d
 	}
 	x, _ := sc.Exposes(set)
 	return x, true
@@ -213,7 +215,7 @@ func (a *app) runSuite(trials []trial, o *runOptions) error {
 		a.count(r)
 		results, mine = append(results, r), append(mine, r)
 		if i+1 == len(trials) || trials[i+1].scenario != t.scenario || ctx.Err() != nil {
-			a.footing(mine, o)
+			a.footing(mine, trials, o)
 			mine = nil
 		}
 	}

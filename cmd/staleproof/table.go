@@ -16,23 +16,32 @@ func (a *app) heading(sc *scenarios.Scenario, trials []trial, o *runOptions) {
 		return
 	}
 	a.printf("%s\n%s\n", a.style(bold, sc.Name), wrap("  ", "  ", sc.Doc))
-	defect := fmt.Sprintf("  %-*s", defectWidth(sc, trials), "defect")
-	if o.matrix {
-		a.matrixHeading(sc, defect, o)
-		return
+	if !o.matrix {
+		a.printf("%s\n", a.style(dim, fmt.Sprintf("  %-*s  schedules  verdict      broke", defectWidth(sc, trials), "defect")))
 	}
-	a.printf("%s\n", a.style(dim, defect+"  schedules  verdict      broke"))
 }
+
+// widestDefect is how wide the first column is at most: a longer name stands on a
+// line of its own.
+const widestDefect = 25
 
 // defectWidth is that of the first column of a scenario's table.
 func defectWidth(sc *scenarios.Scenario, trials []trial) int {
 	n := len("defect")
 	for _, t := range trials {
-		if t.scenario == sc {
-			n = max(n, len(t.defect()))
+		if w := len(t.defect()); t.scenario == sc && w <= widestDefect {
+			n = max(n, w)
 		}
 	}
 	return n
+}
+
+// firstCell is the defect's name, filled up to the width of the column.
+func firstCell(defect string, columnWidth int) string {
+	if len(defect) > columnWidth {
+		return fmt.Sprintf("  %s\n  %*s", defect, columnWidth, "")
+	}
+	return fmt.Sprintf("  %-*s", columnWidth, defect)
 }
 
 // verdictWidth leaves room beside the longest name of a defect for two properties.
@@ -40,12 +49,7 @@ const verdictWidth = 13
 
 // row prints a trial in the table, as soon as it has been judged.
 func (a *app) row(r *result, trials []trial, o *runOptions) {
-	if a.quiet {
-		return
-	}
-	defect := fmt.Sprintf("  %-*s", defectWidth(r.scenario, trials), r.defect())
-	if o.matrix {
-		a.matrixRow(r, defect)
+	if a.quiet || o.matrix {
 		return
 	}
 	verdict, colour := r.verdict()
@@ -53,10 +57,10 @@ func (a *app) row(r *result, trials []trial, o *runOptions) {
 	if broke == "" {
 		broke = "nothing"
 	}
-	head := fmt.Sprintf("%s  %9s  ", defect, count(r.Schedules))
-	indent := strings.Repeat(" ", len(head)+verdictWidth)
+	column := defectWidth(r.scenario, trials)
+	indent := strings.Repeat(" ", 2+column+2+9+2+verdictWidth)
 	cell := strings.TrimPrefix(wrap(indent, indent, broke), indent)
-	a.printf("%s%s%s", head, a.padded(colour, verdict, verdictWidth), cell)
+	a.printf("%s  %9s  %s%s", firstCell(r.defect(), column), count(r.Schedules), a.padded(colour, verdict, verdictWidth), cell)
 }
 
 // verdict is a trial's in a word, and its colour.
@@ -75,6 +79,52 @@ func (r *result) verdict() (string, string) {
 	return "SURVIVED", red
 }
 
+// The matrix has cells of cellWidth, and blockSize properties side by side.
+const (
+	cellWidth = 7
+	blockSize = 7
+)
+
+// matrix prints how soon each defect of a scenario broke each property. The
+// properties are numbered: their names are too long for columns.
+func (a *app) matrix(results []*result, trials []trial, o *runOptions) {
+	sc := results[0].scenario
+	a.printf("%s", wrap("  ", "  ", fmt.Sprintf("How many schedules, of %s, each defect took to break each property; * where it must.", count(int64(o.seeds.to-o.seeds.from)))))
+	a.gap()
+	for i, p := range sc.Properties {
+		a.printf("  %2d %s\n", i+1, p)
+	}
+	column := defectWidth(sc, trials)
+	for from := 0; from < len(sc.Properties); from += blockSize {
+		block := sc.Properties[from:min(from+blockSize, len(sc.Properties))]
+		line := firstCell("defect", column)
+		for i := range block {
+			line += fmt.Sprintf("%*d ", cellWidth-1, from+i+1)
+		}
+		a.gap()
+		a.printf("%s\n", a.style(dim, strings.TrimRight(line, " ")))
+		for _, r := range results {
+			a.printf("%s\n", strings.TrimRight(firstCell(r.defect(), column)+r.cells(block), " "))
+		}
+	}
+}
+
+// cells says how soon the properties were broken.
+func (r *result) cells(properties []string) string {
+	line := ""
+	for _, p := range properties {
+		cell, mark := "-", " "
+		if n := r.soonest(p); n > 0 {
+			cell = count(n)
+		}
+		if slices.Contains(r.exposure.Breaks, p) {
+			mark = "*"
+		}
+		line += fmt.Sprintf("%*s%s", cellWidth-1, cell, mark)
+	}
+	return line
+}
+
 // complaint says what is not as expected.
 func (r *result) complaint() string {
 	who := name(r.scenario.Name, r.defect())
@@ -87,42 +137,15 @@ func (r *result) complaint() string {
 	return who + " was not caught"
 }
 
-// cellWidth is that of a column of the matrix.
-const cellWidth = 7
-
-// matrixHeading numbers the properties, whose names are too long for columns.
-func (a *app) matrixHeading(sc *scenarios.Scenario, defect string, o *runOptions) {
-	a.printf("%s\n", wrap("  ", "  ", fmt.Sprintf("How many schedules, of %s, each defect took to break each property; * where it must.", count(int64(o.seeds.to-o.seeds.from)))))
-	for i, p := range sc.Properties {
-		a.printf("  %2d %s\n", i+1, p)
-	}
-	line := defect
-	for i := range sc.Properties {
-		line += fmt.Sprintf("%*d ", cellWidth-1, i+1)
-	}
-	a.printf("\n%s\n", a.style(dim, strings.TrimRight(line, " ")))
-}
-
-func (a *app) matrixRow(r *result, defect string) {
-	line := defect
-	for _, p := range r.scenario.Properties {
-		cell, mark := "-", " "
-		if n := r.soonest(p); n > 0 {
-			cell = count(n)
-		}
-		if slices.Contains(r.exposure.Breaks, p) {
-			mark = "*"
-		}
-		line += fmt.Sprintf("%*s%s", cellWidth-1, cell, mark)
-	}
-	a.printf("%s\n", strings.TrimRight(line, " "))
-}
-
 // footing ends the table of a scenario: how its control was tried, and why a
 // verdict is not the expected one.
-func (a *app) footing(results []*result, o *runOptions) {
+func (a *app) footing(results []*result, trials []trial, o *runOptions) {
 	sc := results[0].scenario
 	a.gap()
+	if o.matrix && !a.quiet {
+		a.matrix(results, trials, o)
+		a.gap()
+	}
 	for _, r := range results {
 		if r.Reason != "" {
 			verdict, colour := r.verdict()
@@ -227,7 +250,10 @@ func (a *app) verdict(results []*result, took time.Duration) string {
 		}
 		return wrap(a.style(yellow, "inconclusive:")+" ", "  ", strings.Join(open, ", ")+effort)
 	}
-	text := "the control broke nothing"
+	text := "no control broke anything"
+	if len(results) == 1 || results[len(results)-1].scenario == results[0].scenario {
+		text = "the control broke nothing"
+	}
 	switch {
 	case results[0].planted:
 		text = "nothing broke"
