@@ -23,11 +23,24 @@ func mixString(h uint64, s string) uint64 {
 			uint64(s[4])<<32|uint64(s[5])<<40|uint64(s[6])<<48|uint64(s[7])<<56)
 		s = s[8:]
 	}
-	var tail uint64
-	for i := range len(s) {
-		tail |= uint64(s[i]) << (8 * i)
+	return mix(h, tail(s))
+}
+
+// tail packs up to seven bytes into a word, the first lowest.
+func tail(s string) uint64 {
+	n := uint(len(s))
+	switch {
+	case n == 0:
+		return 0
+	case n < 4: // the same byte may be read twice
+		return uint64(s[0]) | uint64(s[n>>1])<<(8*(n>>1)) | uint64(s[n-1])<<(8*(n-1))
 	}
-	return mix(h, tail)
+	return load32(s) | load32(s[n-4:])<<(8*(n-4))
+}
+
+func load32(s string) uint64 {
+	_ = s[3]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
 
 // scramble is the finalizer of SplitMix64 (Steele, Lea, Flood: Fast Splittable

@@ -16,15 +16,18 @@ func (w *World) happen() {
 	switch {
 	case first == nil:
 		w.finish(EndIdle, nil)
-	case w.cfg.Horizon > 0 && first.at > int64(w.cfg.Horizon):
+	case first.at > w.horizon:
 		w.finish(EndHorizon, nil)
 	case w.events >= w.maxEvents:
 		w.finish(EndLimit, nil)
 	default:
-		e := w.take()
-		w.now = e.at
+		w.now = first.at
 		w.events++
-		w.apply(e)
+		if w.sites.Has(SiteTie) && w.tied() {
+			w.apply(w.untie())
+			return
+		}
+		w.apply(w.pop())
 	}
 }
 
@@ -85,21 +88,23 @@ func (w *World) drop() {
 	}
 }
 
-// take removes the first entry of the queue; which of several at the same time
-// is the first is a choice.
-func (w *World) take() entry {
-	if !w.sites.Has(SiteTie) {
-		return w.pop()
+// tied reports whether several entries come at the same time first.
+func (w *World) tied() bool {
+	q := w.queue
+	if w.soon {
+		return len(q) > 0 && q[0].at == w.soonest.at
 	}
+	return len(q) > 1 && q[1].at == q[0].at || len(q) > 2 && q[2].at == q[0].at
+}
+
+// untie removes one of the first entries of the queue: which one is a choice.
+func (w *World) untie() entry {
 	if w.soon {
 		w.soon = false
 		w.queue.push(w.soonest)
 	}
 	q := w.queue
 	at := q[0].at
-	if tied := len(q) > 1 && q[1].at == at || len(q) > 2 && q[2].at == at; !tied {
-		return w.pop()
-	}
 	w.ties = w.ties[:0]
 	for i := range q {
 		if q[i].at == at && !w.stale(&q[i]) {
@@ -119,9 +124,11 @@ func (w *World) take() entry {
 
 func (w *World) apply(e entry) {
 	n := w.processes[e.proc]
-	switch e.kind {
-	case atDelivery:
+	if e.kind == atDelivery {
 		w.land(n, e.ref)
+		return
+	}
+	switch e.kind {
 	case atWake:
 		w.ring(n, e)
 	case atTimer:

@@ -146,11 +146,7 @@ func (w *World) land(n *process, i int32) {
 	w.freeFlight(i)
 }
 
-func (w *World) freeFlight(i int32) {
-	w.flights[i].msg.Body = nil
-	w.flights[i].incarnation = -1
-	w.freeSlot = append(w.freeSlot, i)
-}
+func (w *World) freeFlight(i int32) { w.freeSlot = append(w.freeSlot, i) }
 
 // Describe says in words what a decision of a run of w means.
 func (w *World) Describe(d Decision) string {

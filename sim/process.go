@@ -88,7 +88,9 @@ func (n *process) newTask(name string) *Proc {
 
 func (n *process) makeReady(p *Proc) {
 	n.ready = append(n.ready, p)
-	n.enqueue()
+	if !n.queued {
+		n.enqueue()
+	}
 }
 
 // enqueue puts n among the processes that can run, if it can.
@@ -187,7 +189,6 @@ func (n *process) kill(self *Proc) {
 			n.w.doomed = append(n.w.doomed, p)
 		}
 	}
-	clear(n.tasks)
 	n.tasks = n.tasks[:0]
 	n.ready = n.ready[:0]
 	n.mailbox = n.mailbox[:0]
@@ -197,7 +198,7 @@ func (n *process) kill(self *Proc) {
 // free returns the record of a task that has ended.
 func (w *World) free(p *Proc) {
 	p.n, p.c, p.fn, p.runner, p.starter = nil, nil, nil, nil, nil
-	p.msg, p.got = Message{}, Message{}
+	p.got = Message{} // of a wait that a crash ended
 	p.killed, p.driving, p.unwinds = false, false, 0
 	p.steps = p.steps[:0]
 	p.alarm = 0
@@ -242,11 +243,19 @@ func (p *Proc) end() {
 		}
 	}
 	if !p.killed {
-		if i := slices.Index(n.tasks, p); i >= 0 {
-			n.tasks = slices.Delete(n.tasks, i, i+1)
-		}
+		n.forget(p)
 	}
 	w.free(p)
+}
+
+// forget takes p off the tasks of n: mostly it is the last.
+func (n *process) forget(p *Proc) {
+	last := len(n.tasks) - 1
+	if last >= 0 && n.tasks[last] == p {
+		n.tasks = n.tasks[:last]
+	} else if i := slices.Index(n.tasks, p); i >= 0 {
+		n.tasks = slices.Delete(n.tasks, i, i+1)
+	}
 }
 
 // freeze stops n until it thaws after d.

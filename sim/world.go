@@ -100,6 +100,7 @@ type World struct {
 	index     int64
 	events    int64
 	maxEvents int64
+	horizon   int64
 	steps     int // since event number stepsOf
 	stepsOf   int64
 	messages  int64
@@ -145,8 +146,9 @@ type World struct {
 	panic  *Panic
 	closed bool
 
-	plain []uintptr
-	beat  watchdog.Beat
+	plain   []uintptr
+	beat    watchdog.Beat
+	watched bool // somebody asked for it
 }
 
 // NewWorld returns a world without processes. Close it when it is not used any
@@ -184,6 +186,10 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 	}
 	w.now, w.digest, w.index, w.events, w.messages, w.serials, w.seq = 0, 0, 0, 0, 0, 0, 0
 	w.steps, w.stepsOf = 0, 0
+	w.horizon = never
+	if cfg.Horizon > 0 {
+		w.horizon = int64(cfg.Horizon)
+	}
 	w.decisions = w.decisions[:0]
 	w.queue, w.soon = w.queue[:0], false
 	clear(w.flights)
@@ -355,7 +361,7 @@ func (w *World) next() *coro {
 		case len(w.doomed) > 0:
 			p := w.doomed[len(w.doomed)-1]
 			w.doomed = w.doomed[:len(w.doomed)-1]
-			w.beat.Set(int32(p.n.id), w.events)
+			w.pulse(p.n)
 			return p.c
 		case w.over || w.script != nil && w.script.still():
 			return &w.base
@@ -408,7 +414,7 @@ func (w *World) pick() *coro {
 	if c := w.cell(); c != nil {
 		c.slice(p)
 	}
-	w.beat.Set(int32(n.id), w.events)
+	w.pulse(n)
 	return p.c
 }
 
@@ -419,7 +425,8 @@ func (w *World) unqueue(n *process) {
 		w.runnable = w.runnable[:0]
 		return
 	}
-	w.runnable = slices.Delete(w.runnable, 0, 1)
+	copy(w.runnable, w.runnable[1:])
+	w.runnable = w.runnable[:len(w.runnable)-1]
 }
 
 // mount gives p a coroutine.
