@@ -175,7 +175,7 @@ func (r *entryReader) nextEDN() (entry []byte, line int, err error) {
 				return nil, 0, err
 			}
 		case r.place == afterOuter:
-			return nil, 0, r.tooMuch(ednFound(r.buf[r.at:]))
+			return nil, 0, r.tooMuch(ednFound(r.ahead()))
 		default:
 			if r.place == beforeEntries {
 				r.place = betweenLines
@@ -188,5 +188,5 @@ func (r *entryReader) nextEDN() (entry []byte, line int, err error) {
 
 // ednExpected is the error that something else stands here.
 func (r *entryReader) ednExpected(what, hint string) error {
-	return &SyntaxError{Expected: what, Found: ednFound(r.buf[min(r.at, len(r.buf)):]), Hint: hint}
+	return &SyntaxError{Expected: what, Found: ednFound(r.ahead()), Hint: hint}
 }

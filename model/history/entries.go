@@ -134,6 +134,14 @@ func (r *entryReader) peek() byte {
 	return r.buf[r.at]
 }
 
+// ahead returns what comes, for an error: as much for every way in which the
+// file arrives.
+func (r *entryReader) ahead() []byte {
+	const most = 4096
+	r.has(most)
+	return r.buf[r.at:min(len(r.buf), r.at+most)]
+}
+
 // next skips the byte that comes, and counts the lines.
 func (r *entryReader) next() {
 	if r.buf[r.at] == '\n' {

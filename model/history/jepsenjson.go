@@ -111,10 +111,7 @@ func (r *entryReader) jsonSpace() {
 }
 
 // jsonFound names what stands here.
-func (r *entryReader) jsonFound() string {
-	r.has(64) // what an error quotes is shorter
-	return (&parser{line: r.buf[r.at:]}).found()
-}
+func (r *entryReader) jsonFound() string { return (&parser{line: r.ahead()}).found() }
 
 // jsonForm skips the object, the array or the string that begins here, without
 // recursion. It knows no more of it than where it ends.
