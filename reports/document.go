@@ -24,10 +24,10 @@ const Format = "staleproof.report/1"
 
 // Document is everything that a report tells.
 type Document struct {
-	Format  string // must be [Format]
-	Version string // of the tool that made the results; may be empty
-	Title   string // heading of the suite page; empty means "Staleproof"
-	Runs    []Run  // in the order in which they were asked for
+	Format  string `json:"format"`            // must be [Format]
+	Version string `json:"version,omitempty"` // of the tool that made the results; may be empty
+	Title   string `json:"title,omitempty"`   // heading of the suite page; empty means "Staleproof"
+	Runs    []Run  `json:"runs"`              // in the order in which they were asked for
 }
 
 // Status is the verdict of a run.
@@ -41,65 +41,68 @@ const (
 
 // Run is one scenario judged under one defect, over all of its schedules.
 type Run struct {
-	Scenario string
-	Defect   string // empty or "none" for the control
-	Doc      string // one sentence: what the scenario or the defect is
-	Status   Status
+	Scenario string `json:"scenario"`
+	Defect   string `json:"defect"`        // empty or "none" for the control
+	Doc      string `json:"doc,omitempty"` // one sentence: what the scenario or the defect is
+	Status   Status `json:"status"`
 	// Expected says whether Status is what the scenario asks of the defect.
-	Expected  bool
-	Schedules int64
-	Events    int64
+	Expected  bool  `json:"expected"`
+	Schedules int64 `json:"schedules"`
+	Events    int64 `json:"events"`
 	// First is the number of the schedule, from 0, that first broke a property;
 	// it means something only when Status is Violated.
-	First  int64
-	Breaks []string // properties that the defect must break
-	Broken []string // properties that were broken
+	First  int64    `json:"first"`
+	Breaks []string `json:"breaks"` // properties that the defect must break
+	Broken []string `json:"broken"` // properties that were broken
 	// Reason says why a run is inconclusive or not as expected; may be empty.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 	// Sometimes says how often each danger was exercised, in display order.
-	Sometimes []Count
-	Params    []KeyValue
-	Findings  []Finding
+	Sometimes []Count    `json:"sometimes"`
+	Params    []KeyValue `json:"params"`
+	Findings  []Finding  `json:"findings"`
 }
 
 // Count is a name and how often it happened.
 type Count struct {
-	Name  string
-	Count int64
+	Name  string `json:"name"`
+	Count int64  `json:"count"`
 }
 
 // KeyValue is a parameter and its value, as text.
-type KeyValue struct{ Key, Value string }
+type KeyValue struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
 
 // Finding is one broken property with its smallest counterexample.
 type Finding struct {
-	Property  string
-	Guarantee string // what the property promises, one sentence
-	Message   string // what broke it, one sentence
+	Property  string `json:"property"`
+	Guarantee string `json:"guarantee,omitempty"` // what the property promises, one sentence
+	Message   string `json:"message"`             // what broke it, one sentence
 	// Events are the indexes of the events that the message quotes. The last
 	// is the violation itself; the pages are laid out around it.
-	Events []int64
+	Events []int64 `json:"events"`
 	// Chain is the cause, step by step: granted, paused, expired, granted
 	// again, late write.
-	Chain []Link
+	Chain []Link `json:"chain"`
 	// Decisions are the choices of the schedule that differ from the calm run,
 	// in words: "A paused for 35s before its write".
-	Decisions []string
-	Replay    string // the command that reproduces it; empty for a recorded history
+	Decisions []string `json:"decisions"`
+	Replay    string   `json:"replay,omitempty"` // the command that reproduces it; empty for a recorded history
 	// History is the run. It may be nil: the page then has neither lanes nor
 	// events, unless Open gives them.
-	History *history.History
+	History *history.History `json:"-"`
 	// Open opens the history from its first event, where History is nil. It is
 	// called once or twice for a page, which holds a bounded number of events
 	// whatever the length.
-	Open func() (history.Source, error)
+	Open func() (history.Source, error) `json:"-"`
 }
 
 // Link is one step of a causal chain.
 type Link struct {
-	Index int64 // of the event in the history
-	Time  int64 // in the unit of the history's times
-	Text  string
+	Index int64  `json:"index"` // of the event in the history
+	Time  int64  `json:"time"`  // in the unit of the history's times
+	Text  string `json:"text"`
 }
 
 // validate reports the first reason why doc cannot be shown.

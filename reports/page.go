@@ -257,10 +257,10 @@ func (v *view) row(pos, skipped int) row {
 func facts(r *Run) []KeyValue {
 	out := []KeyValue{{"scenario", r.Scenario}, {"defect", r.defect()}, {"schedules", thousands(r.Schedules)}}
 	if r.Status == Violated {
-		out = append(out, KeyValue{"first broken by schedule", thousands(r.First)})
+		out = append(out, KeyValue{Key: "first broken by schedule", Value: thousands(r.First)})
 	}
 	if r.Events > 0 {
-		out = append(out, KeyValue{"events", thousands(r.Events)})
+		out = append(out, KeyValue{Key: "events", Value: thousands(r.Events)})
 	}
 	return append(out, r.Params...)
 }

@@ -197,7 +197,7 @@ function step(list, way) {
   }
   const to = list[way > 0 ? lo : lo - 1];
   if (to !== undefined) select(to);
-  else $("position").textContent = way > 0 ? "There is none after this event." : "There is none before this event.";
+  else $("position").textContent = sentence(here) + (way > 0 ? ". There is none after it." : ". There is none before it.");
 }
 
 // ---------------------------------------------------------------- drawing
@@ -228,8 +228,8 @@ function clip(text, most) {
 
 const cell = 4;        // pixels below which events are drawn as density
 const mostLanes = 24;
-const mostMarks = 900;
-const mostSpans = 250; // of each sort
+const mostMarks = 250;
+const mostSpans = 90; // of each sort
 const frame = { width: 0, gutter: 0, row: [], rows: [], height: 0 };
 
 const px = (at) => frame.gutter + ((at - state.from) / (state.to - state.from)) * (frame.width - frame.gutter);
@@ -541,11 +541,12 @@ function drawSymbols(to, best, cells) {
   const order = [];
   best.forEach((pos, at) => { if (pos >= 0) order.push({ pos, row: frame.rows[Math.floor(at / cells)] }); });
   order.sort((a, b) => rank(b.pos) - rank(a.pos) || a.pos - b.pos);
-  const taken = new Map();
+  const taken = new Map(), apart = Math.max(12, ((frame.width - frame.gutter) * frame.rows.length) / mostMarks);
   let drawn = 0;
   for (const { pos, row } of order) {
     const x = px(axisOf(pos)), places = taken.get(row) || taken.set(row, []).get(row);
-    if (drawn >= mostMarks || places.some((p) => Math.abs(p - x) < 12)) continue;
+    const room = order.length > mostMarks && rank(pos) < 7 ? apart : 12;
+    if (drawn >= mostMarks || places.some((p) => Math.abs(p - x) < room)) continue;
     if (drawSymbol(to, pos, x, row)) { places.push(x); drawn++; }
   }
 }
@@ -614,7 +615,7 @@ function fencePoints(to, y, inView) {
   let last = -100, drawn = 0;
   for (const i of inView) {
     const stale = f.token[i] < f.greatest[i], x = px(axisOf(f.pos[i]));
-    if (drawn > 200 || (!stale && x - last < 13)) continue;
+    if (drawn > 60 || (!stale && x - last < 13)) continue;
     if (stale && x - last < 2) continue;
     last = x;
     drawn++;
@@ -893,7 +894,7 @@ function act(name) {
 }
 
 function onKey(event) {
-  const target = event.target;
+  const target = event.target instanceof Element ? event.target : document.body;
   if (event.key === "Escape" && target.closest("input")) { target.blur(); return; }
   if (event.key === "Enter" && target.id === "q") { act("next"); event.preventDefault(); return; }
   if (event.ctrlKey || event.altKey || event.metaKey || target.closest("input, select, textarea")) return;
@@ -972,7 +973,7 @@ function listen() {
       clearTimeout(typing);
       typing = setTimeout(() => {
         userActed = true;
-        state[key] = $(key).value;
+        for (const k of ["q", "scope", "who", "kind"]) state[k] = $(k).value;
         filter();
         $("rows").scrollTop = 0;
         table.draw();

@@ -1,0 +1,326 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"staleproof/reports"
+)
+
+var chromium context.Context // nil when there is none
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	path := Find()
+	if path == "" {
+		return m.Run()
+	}
+	dir, err := os.MkdirTemp("", "staleproof-browser-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	ctx, end, err := Start(path, dir)
+	defer end()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	chromium = ctx
+	return m.Run()
+}
+
+var desk, phone = View{Width: 1280, Height: 900}, View{Width: 390, Height: 844}
+
+// write writes a document and returns the address of its first finding's page.
+func write(t *testing.T, doc *reports.Document) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := reports.Write(dir, doc); err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "run-*.html"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("expected a page of a finding in %s, found none (%v)", dir, err)
+	}
+	return (&url.URL{Scheme: "file", Path: pages[0]}).String()
+}
+
+// beside is the address of another page of the same report.
+func beside(address, name string) string { return address[:strings.LastIndex(address, "/")+1] + name }
+
+// open opens a page, and skips the test where there is no browser.
+func open(t *testing.T, address string, v View) *Tab {
+	t.Helper()
+	if chromium == nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("expected chromium on the PATH, found none; install Debian's package chromium")
+		}
+		t.Skip("skipped: there is no chromium on the PATH; install Debian's package chromium")
+	}
+	tab, end, err := Open(chromium, address, v)
+	t.Cleanup(end)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab
+}
+
+// eval runs a script in the page.
+func eval[T any](t *testing.T, tab *Tab, script string) T {
+	t.Helper()
+	out, err := Eval[T](tab, script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func press(t *testing.T, tab *Tab, keys ...string) {
+	t.Helper()
+	if err := tab.Press(keys...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func quiet(t *testing.T, tab *Tab) {
+	t.Helper()
+	for _, c := range tab.Complaints() {
+		t.Errorf("the page should be silent and ask for nothing, found %s", c)
+	}
+}
+
+// position is the event that the page says is selected: "129".
+func position(t *testing.T, tab *Tab) string {
+	t.Helper()
+	text := eval[string](t, tab, `document.getElementById("position").textContent`)
+	m := regexp.MustCompile(`^#(\d+)`).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("expected the position to begin with the number of an event, found %q", text)
+	}
+	return m[1]
+}
+
+func TestPagesAreSilent(t *testing.T) {
+	address := write(t, textbook(t))
+	for _, a := range []string{address, beside(address, "index.html")} {
+		tab := open(t, a, desk)
+		quiet(t, tab)
+		if strings.Contains(a, "run-") {
+			for _, keys := range [][]string{{"k", "k", "v", "n", "N", "0", "t", "+", "+", "-", "t"}, {"/"}} {
+				press(t, tab, keys...)
+			}
+			if !eval[bool](t, tab, `document.activeElement.id === "q"`) {
+				t.Error("/ should lead to the search")
+			}
+			quiet(t, tab)
+		}
+	}
+}
+
+// TestScriptsOff holds the page to saying what happened without its script.
+func TestScriptsOff(t *testing.T) {
+	view := desk
+	view.NoScript = true
+	tab := open(t, write(t, textbook(t)), view)
+	text := eval[string](t, tab, `document.body.innerText`)
+	for _, want := range []string{
+		"token 1 applied at #129 after token 3 was accepted at #105", "A paused for 12s", "A's lease expired", "B was granted token 3",
+		"Who held orders/7", "A's write 302", "staleproof replay sp1:", "applies A's write 302 to orders/7",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("with scripts off the page should say %q", want)
+		}
+	}
+	if !eval[bool](t, tab, `document.getElementById("explorer").offsetHeight === 0 && document.querySelector("figure svg.lanes").getBoundingClientRect().height > 200`) {
+		t.Error("with scripts off the drawing should stand alone, without buttons that do nothing")
+	}
+}
+
+func TestKeyboardWalk(t *testing.T) {
+	tab := open(t, write(t, finding(long(3000))), desk)
+	violation := position(t, tab)
+	rows := func() string {
+		return eval[string](t, tab, `document.querySelector("tr[aria-current]").dataset.pos + " " + document.querySelector("tr[aria-current] th").textContent`)
+	}
+	for _, step := range []struct {
+		reason string
+		keys   []string
+		moved  func(was, is string) bool
+	}{
+		{"k goes to the event before", []string{"k"}, func(was, is string) bool { return is == minus(was, 1) }},
+		{"j goes to the next", []string{"j"}, func(was, is string) bool { return is == minus(was, -1) }},
+		{"N goes to the rejection before", []string{"N"}, func(was, is string) bool { return len(is) < len(was) || is < was }},
+		{"n stays at the last rejection", []string{"n"}, func(was, is string) bool { return true }},
+		{"v goes to the violation", []string{"N", "N", "v"}, func(was, is string) bool { return is == violation }},
+	} {
+		was := position(t, tab)
+		press(t, tab, step.keys...)
+		if is := position(t, tab); !step.moved(was, is) {
+			t.Errorf("%s: was at #%s, found #%s", step.reason, was, is)
+		}
+		if got := rows(); !strings.HasSuffix(got, " "+position(t, tab)) {
+			t.Errorf("%s: the table marks %q, the position is #%s", step.reason, got, position(t, tab))
+		}
+	}
+	press(t, tab, "N")
+	if text := eval[string](t, tab, `document.getElementById("position").textContent`); !strings.Contains(text, "refuses") {
+		t.Errorf("N should lead to a rejection, found %q", text)
+	}
+	press(t, tab, "0", "+", "+")
+	before := viewport(t, tab)
+	press(t, tab, "+", "+")
+	closer := viewport(t, tab)
+	press(t, tab, "-", "-", kb.ArrowRight)
+	if moved := viewport(t, tab); closer[1]-closer[0] >= before[1]-before[0] || moved[0] < before[0] {
+		t.Errorf("+ should show less and the arrow move on: %v, %v, %v", before, closer, moved)
+	}
+	quiet(t, tab)
+}
+
+func minus(s string, n int) string {
+	var v int
+	fmt.Sscan(s, &v)
+	return fmt.Sprint(v - n)
+}
+
+// viewport is the stretch that the overview marks, in pixels.
+func viewport(t *testing.T, tab *Tab) [2]float64 {
+	t.Helper()
+	v := eval[[]float64](t, tab, `(() => { const r = document.querySelector("#overview .viewport"); return [Number(r.getAttribute("x")), Number(r.getAttribute("x")) + Number(r.getAttribute("width"))]; })()`)
+	return [2]float64{v[0], v[1]}
+}
+
+func TestFilters(t *testing.T) {
+	tab := open(t, write(t, textbook(t)), desk)
+	for _, test := range []struct{ reason, set, each string }{
+		{"search", `q.value = "write 302"`, "write 302"},
+		{"process", `q.value = ""; who.value = "B"`, "B"},
+		{"kind", `who.value = ""; kind.value = "expire"`, "ends the lease"},
+	} {
+		eval[any](t, tab, `(async () => { const [q, who, kind] = ["q", "who", "kind"].map((id) => document.getElementById(id)); `+test.set+`; for (const e of [q, who, kind]) e.dispatchEvent(new Event("input")); await new Promise((f) => setTimeout(f, 250)); })()`)
+		rows := eval[[]string](t, tab, `[...document.querySelectorAll("#listed tr")].map((r) => r.innerText)`)
+		if len(rows) == 0 {
+			t.Errorf("%s: no row is left", test.reason)
+		}
+		for _, r := range rows {
+			if !strings.Contains(r, test.each) {
+				t.Errorf("%s: the row %q has no %q", test.reason, r, test.each)
+			}
+		}
+	}
+	quiet(t, tab)
+}
+
+// TestPermalink holds an address to lead back to where it was taken from.
+func TestPermalink(t *testing.T) {
+	address := write(t, finding(long(3000)))
+	tab := open(t, address, desk)
+	press(t, tab, "N", "t", "+", "+", "j")
+	eval[any](t, tab, `(async () => { kind.value = "store"; kind.dispatchEvent(new Event("input")); await new Promise((f) => setTimeout(f, 500)); })()`)
+	const look = `[document.getElementById("position").textContent, document.getElementById("count").textContent, document.querySelector("[data-axis=time]").getAttribute("aria-pressed"), document.querySelector("tr[aria-current] th")?.textContent, location.hash]`
+	want := eval[[]string](t, tab, look)
+	was := viewport(t, tab)
+	if want[2] != "true" || !strings.Contains(want[4], "kind=store") {
+		t.Fatalf("expected a view in time with a filter, found %q", want)
+	}
+	again := open(t, address+want[4], desk)
+	got := eval[[]string](t, again, look)
+	if strings.Join(got, "|") != strings.Join(want, "|") {
+		t.Errorf("want %q, found %q", want, got)
+	}
+	if is := viewport(t, again); abs(is[0]-was[0]) > 1 || abs(is[1]-was[1]) > 1 {
+		t.Errorf("the viewport was %v, found %v", was, is)
+	}
+	quiet(t, again)
+}
+
+func abs(x float64) float64 {
+	if x < 0 {
+		return -x
+	}
+	return x
+}
+
+// maxNodes is the cap of report.md.
+const maxNodes = 5000
+
+const countNodes = `(() => { const w = document.createTreeWalker(document, NodeFilter.SHOW_ALL); let n = 1; while (w.nextNode()) n++; return n; })()`
+
+func TestHundredThousandEvents(t *testing.T) {
+	address := write(t, finding(long(100_000)))
+	tab := open(t, address, desk)
+	ready := eval[string](t, tab, `document.documentElement.dataset.ready`)
+	var ms int
+	fmt.Sscan(ready, &ms)
+	t.Logf("ready after %s ms, %d KB", ready, size(t, address)/1024)
+	if ms == 0 || ms >= 1000 {
+		t.Errorf("expected the page to be ready in less than a second, found %q ms", ready)
+	}
+	for _, keys := range [][]string{{"v"}, {"0"}, {"+", "+", "+"}, {"t"}, {"0"}, {"+", "+", "+", "+", "+", "+"}, {"t", "0", "+"}} {
+		press(t, tab, keys...)
+		if n := eval[int](t, tab, countNodes); n > maxNodes {
+			t.Errorf("after %q the page has %d nodes, more than %d", keys, n, maxNodes)
+		} else {
+			t.Logf("after %q: %d nodes", keys, n)
+		}
+	}
+	slowest := eval[float64](t, tab, `(async () => { let most = 0; for (const key of ["0", "+", "+", "+", "ArrowLeft", "ArrowLeft", "-", "-"]) { const from = performance.now(); document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); await `+settle+`; most = Math.max(most, performance.now() - from); } return most; })()`)
+	t.Logf("slowest key: %.0f ms", slowest)
+	if slowest > 500 {
+		t.Errorf("a key took %.0f ms", slowest)
+	}
+	quiet(t, tab)
+}
+
+func size(t *testing.T, address string) int64 {
+	t.Helper()
+	info, err := os.Stat(strings.TrimPrefix(address, "file://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+func TestHostileTextIsText(t *testing.T) {
+	address := write(t, hostile(t))
+	for _, a := range []string{address, beside(address, "index.html")} {
+		tab := open(t, a, desk)
+		if strings.Contains(a, "run-") {
+			press(t, tab, "k", "j", "0", "t", "v")
+		}
+		if n := eval[int](t, tab, `(window.broken ? 1000 : 0) + document.querySelectorAll("img, script:not(#packed)").length`); n > 1 {
+			t.Errorf("a text of the history became an element or was run: %d", n)
+		}
+		if !strings.Contains(eval[string](t, tab, `document.body.textContent`), breaker) {
+			t.Error("the texts should be shown to the letter")
+		}
+		if strings.Contains(a, "run-") && !strings.Contains(eval[string](t, tab, `document.getElementById("position").textContent`), breaker) {
+			t.Error("the position should show the texts to the letter")
+		}
+		quiet(t, tab)
+	}
+}
+
+// TestPrint holds a printed page to the words, the drawing and a bounded table.
+func TestPrint(t *testing.T) {
+	tab := open(t, write(t, textbook(t)), desk)
+	eval[any](t, tab, `dispatchEvent(new Event("beforeprint"))`)
+	if n := eval[int](t, tab, `document.querySelectorAll("#still tbody tr").length`); n < 100 {
+		t.Errorf("expected the static table back for print, found %d rows", n)
+	}
+	eval[any](t, tab, `dispatchEvent(new Event("afterprint"))`)
+	if eval[bool](t, tab, `!!document.getElementById("still")`) {
+		t.Error("after print the static table should be gone again")
+	}
+}

@@ -1,0 +1,138 @@
+package browser
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"staleproof/model/history"
+	"staleproof/reports"
+)
+
+// textbook is a real finding: the store of the textbook scenario ignores tokens.
+func textbook(t *testing.T) *reports.Document {
+	t.Helper()
+	f, err := os.Open("testdata/textbook.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	doc, err := reports.Decode(f, f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// long has n events of clients that take turns, refusals among them, and ends in
+// a stale write that is applied.
+func long(n int) *history.History {
+	h := &history.History{Header: history.Header{Format: history.Format, Timing: "timed", TTL: 10_000_000_000}}
+	w := writer{h: h}
+	for turn := int64(1); len(h.Events) < n-4; turn++ {
+		w.turn(turn)
+	}
+	old, now := history.Token(1), w.token
+	w.add(history.Event{Process: "w1", Type: history.Invoke, F: history.Write, Op: w.op + 1, Resource: "orders/7", Token: old, Value: history.IntValue(-1)})
+	w.add(history.Event{Process: "store", Type: history.Note, F: history.Apply, Op: w.op + 1, Resource: "orders/7", Token: old, Highest: now, Value: history.IntValue(-1)})
+	return h
+}
+
+// writer appends events, a little later each.
+type writer struct {
+	h     *history.History
+	now   int64
+	op    int64
+	msg   int64
+	token history.Token
+}
+
+func (w *writer) add(e history.Event) {
+	w.now += 137_000
+	e.Index, e.Time = int64(len(w.h.Events)+1), w.now
+	w.h.Events = append(w.h.Events, e)
+}
+
+// call is an operation of a client, its message, what the server noted, and the
+// reply.
+func (w *writer) call(client, server string, e, note history.Event, end history.Type) {
+	w.op++
+	w.msg++
+	e.Process, e.Type, e.Op, e.Resource = client, history.Invoke, w.op, "orders/7"
+	w.add(e)
+	w.add(history.Event{Process: client, Type: history.Note, F: history.Send, To: server, Message: w.msg, Text: e.F.String()})
+	w.add(history.Event{Process: server, Type: history.Note, F: history.Deliver, To: server, Message: w.msg})
+	note.Process, note.Type, note.Op, note.Resource, note.Owner = server, history.Note, w.op, "orders/7", client
+	w.add(note)
+	done := history.Event{Process: client, Type: end, F: e.F, Op: w.op, Resource: "orders/7", Token: note.Token, Highest: note.Highest, Value: e.Value}
+	if end == history.Fail {
+		done.Error = history.Stale
+	}
+	w.add(done)
+}
+
+// turn is an acquisition, some writes, now and then a pause and a refusal, and
+// the end of the lease.
+func (w *writer) turn(n int64) {
+	client, lease := fmt.Sprintf("w%d", n%5+1), fmt.Sprintf("%04x", n*40503%65536)
+	before := w.token
+	w.token++
+	w.call(client, "manager", history.Event{F: history.Acquire}, history.Event{F: history.Grant, Token: w.token, Lease: lease, Generation: n, Expires: w.now + 10_000_000}, history.OK)
+	w.add(history.Event{Process: client, Type: history.Note, F: history.Believe, Resource: "orders/7", Token: w.token, Lease: lease, Generation: n, Until: w.now + 9_900_000})
+	for i := range int64(6) {
+		v := history.IntValue(100*n + i)
+		w.call(client, "store", history.Event{F: history.Write, Token: w.token, Lease: lease, Value: v}, history.Event{F: history.Apply, Token: w.token, Highest: w.token, Lease: lease, Value: v}, history.OK)
+	}
+	if n%7 == 0 {
+		w.add(history.Event{Process: client, Type: history.Note, F: history.Pause, Text: "for 5ms"})
+		w.now += 5_000_000
+		w.add(history.Event{Process: client, Type: history.Note, F: history.Resume})
+		late := fmt.Sprintf("w%d", (n+4)%5+1)
+		w.call(late, "store", history.Event{F: history.Write, Token: before}, history.Event{F: history.Reject, Token: before, Highest: w.token}, history.Fail)
+	}
+	w.now += 2_000_000
+	w.add(history.Event{Process: "manager", Type: history.Note, F: history.Expire, Resource: "orders/7", Token: w.token, Lease: lease, Owner: client, Generation: n})
+}
+
+// finding is a document about the last event of a history.
+func finding(h *history.History) *reports.Document {
+	last := h.Events[len(h.Events)-1]
+	return &reports.Document{Format: reports.Format, Runs: []reports.Run{{
+		Scenario: "textbook", Defect: "long", Doc: "A run of many events.", Status: reports.Violated, Expected: true, Schedules: 1, Events: int64(len(h.Events)),
+		Breaks: []string{"no-stale-write"}, Broken: []string{"no-stale-write"},
+		Findings: []reports.Finding{{Property: "no-stale-write", Guarantee: "No stale write is applied.", Message: fmt.Sprintf("token 1 applied at #%d", last.Index),
+			Events: []int64{last.Index}, Chain: []reports.Link{{Index: 4, Time: h.Events[3].Time, Text: "w2 was granted token 1"}, {Index: last.Index, Time: last.Time, Text: "the store applied w1's write with token 1"}},
+			Replay: "staleproof replay sp1:AAAA", History: h}},
+	}}}
+}
+
+// breaker would break out of an element, an attribute or a script.
+const breaker = `"'><img src=x onerror="window.broken=1"><script>window.broken=1</script>`
+
+// hostile is a document all of whose texts are breakers.
+func hostile(t *testing.T) *reports.Document {
+	doc := textbook(t)
+	doc.Title, doc.Version = breaker, breaker
+	r := &doc.Runs[0]
+	r.Scenario, r.Defect, r.Doc, r.Reason = breaker, breaker, breaker, breaker
+	r.Params = []reports.KeyValue{{Key: breaker, Value: breaker}}
+	f := &r.Findings[0]
+	f.Property, f.Guarantee, f.Message, f.Replay = breaker, breaker, breaker, breaker
+	f.Decisions = []string{breaker}
+	for i := range f.Chain {
+		f.Chain[i].Text = breaker
+	}
+	for i := range f.History.Events {
+		e := &f.History.Events[i]
+		for _, s := range []*string{&e.Process, &e.Owner, &e.To, &e.Client} {
+			if *s != "" {
+				*s += breaker
+			}
+		}
+		e.Resource, e.Lease, e.Text, e.Value = "r"+breaker, breaker, breaker, history.TextValue(breaker)
+		if e.Error != history.Stale && e.Error != "" {
+			e.Error = breaker
+		}
+	}
+	return doc
+}

@@ -1,0 +1,109 @@
+package browser
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// cut lists the texts that are cut off, stick out or lie on each other.
+const cut = `(() => {
+  const out = [], shown = (e) => e.getClientRects().length && getComputedStyle(e).visibility !== "hidden";
+  if (document.documentElement.scrollWidth > innerWidth) out.push("the page is wider than the window: " + document.documentElement.scrollWidth);
+  for (const e of document.querySelectorAll("body *:not(svg *)")) {
+    if (!shown(e) || e.closest("svg") || e.closest("option")) continue;
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    if (!own) continue;
+    const range = document.createRange();
+    range.selectNodeContents(e);
+    const text = range.getBoundingClientRect(), inner = e.getBoundingClientRect();
+    const scroller = e.closest(".scroll, #rows");
+    if (e.matches("button, .pill, dd, dt") && (text.right > inner.right + 1 || text.left < inner.left - 1)) out.push("cut off: " + e.textContent.slice(0, 40));
+    if (!scroller && (text.right > innerWidth + 1 || text.left < -1)) out.push("out of the window: " + e.textContent.slice(0, 40));
+    if (scroller && scroller.id === "rows" && (text.right > scroller.getBoundingClientRect().right + 1)) out.push("out of the table: " + e.textContent.slice(0, 40));
+  }
+  const lanes = document.getElementById("lanes");
+  if (!lanes) return out;
+  const frame = lanes.getBoundingClientRect();
+  const texts = [...lanes.querySelectorAll("text")].filter(shown).map((e) => ({ e, r: e.getBoundingClientRect() })).filter(({ r }) => r.width);
+  for (const { e, r } of texts) {
+    const clipped = e.closest("[clip-path]");
+    if (!clipped && (r.left < frame.left - 1 || r.right > frame.right + 1 || r.top < frame.top - 1 || r.bottom > frame.bottom + 1)) out.push("out of the lanes: " + e.textContent);
+  }
+  for (let i = 0; i < texts.length; i++) for (let j = i + 1; j < texts.length; j++) {
+    const a = texts[i].r, b = texts[j].r;
+    const w = Math.min(a.right, b.right) - Math.max(a.left, b.left), h = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    if (w > 2 && h > 4) out.push("one on the other: " + texts[i].e.textContent + " and " + texts[j].e.textContent);
+  }
+  return out;
+})()`
+
+// faint lists the texts whose contrast with what lies behind them is below 4.5.
+const faint = `(() => {
+  const parse = (c) => { const m = c.match(/[\d.]+/g); return m && m.map(Number); };
+  const lum = ([r, g, b]) => [r, g, b].map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c && (c.length < 4 || c[3] > 0.5)) return c; } return [255, 255, 255]; };
+  const out = new Set();
+  for (const e of document.querySelectorAll("body *")) {
+    if (e.closest("defs, title, script") || e.disabled || !e.getClientRects().length || ![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
+    const svg = e instanceof SVGElement, style = getComputedStyle(e);
+    if (svg && e.closest(".badge")) continue;
+    const fg = parse(svg ? style.fill : style.color);
+    if (!fg) continue;
+    let a = lum(fg), b = lum(behind(svg ? e.closest("svg").parentElement : e));
+    if (a < b) [a, b] = [b, a];
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) out.add(e.textContent.trim().slice(0, 30) + " (" + ratio.toFixed(1) + ")");
+  }
+  return [...out];
+})()`
+
+// TestLooks opens pages wide and narrow, light and dark. The pictures that
+// STALEPROOF_SHOTS asks for are for people to judge the rest.
+func TestLooks(t *testing.T) {
+	pages := map[string]string{"textbook": write(t, textbook(t)), "long": write(t, finding(long(3000)))}
+	pages["index"] = beside(pages["textbook"], "index.html")
+	for name, address := range pages {
+		for _, view := range []View{desk, phone} {
+			for _, dark := range []bool{false, true} {
+				view.Dark = dark
+				look(t, name, address, view)
+			}
+		}
+	}
+}
+
+func look(t *testing.T, name, address string, view View) {
+	t.Helper()
+	tab := open(t, address, view)
+	what := fmt.Sprintf("%s at %d, dark %t", name, view.Width, view.Dark)
+	for _, keys := range [][]string{{}, {"t"}, {"t", "0"}, {"v"}} {
+		if name == "index" && len(keys) > 0 {
+			break
+		}
+		press(t, tab, keys...)
+		for i, s := range eval[[]string](t, tab, cut) {
+			if i < 8 {
+				t.Errorf("%s after %q: %s", what, keys, s)
+			}
+		}
+	}
+	for _, s := range eval[[]string](t, tab, faint) {
+		t.Errorf("%s: hard to read: %s", what, s)
+	}
+	light := eval[bool](t, tab, `getComputedStyle(document.body).backgroundColor.match(/\d+/g)[0] > 128`)
+	if light == view.Dark {
+		t.Errorf("%s: the ground has the colour of the other theme", what)
+	}
+	quiet(t, tab)
+	if dir := os.Getenv("STALEPROOF_SHOTS"); dir != "" {
+		theme := "light"
+		if view.Dark {
+			theme = "dark"
+		}
+		if err := tab.Shot(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", name, view.Width, theme))); err != nil {
+			t.Error(err)
+		}
+	}
+}
