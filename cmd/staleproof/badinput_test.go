@@ -133,10 +133,46 @@ func badFiles(t *testing.T) string {
 	return token(t, "store-ignores-token")
 }
 
-// TestSeveralFiles: bad input among several files does not hide the others.
+// TestSeveralFiles: the exit code is that of the worst file, in any order, and bad
+// input does not hide the others.
 func TestSeveralFiles(t *testing.T) {
-	code, out, errs := invoke("check", "testdata/good.jsonl", "testdata/no-such-file", "testdata/bad.jsonl")
-	if code != exitUsage || !strings.Contains(out, "good.jsonl: satisfied") || !strings.Contains(out, "bad.jsonl: violated") || !oneLineOf(errs, "staleproof: testdata/no-such-file: ") {
-		t.Errorf("expected both verdicts, an error and exit code 2, found %d:\n%s%s", code, out, errs)
+	const good, bad, missing = "testdata/good.jsonl", "testdata/bad.jsonl", "testdata/no-such-file"
+	for _, c := range []struct {
+		files []string
+		exit  int
+	}{
+		{[]string{good, missing, bad}, exitUsage}, {[]string{bad, missing, good}, exitUsage}, {[]string{missing, bad, good}, exitUsage},
+		{[]string{good, bad}, exitViolation}, {[]string{bad, good}, exitViolation}, {[]string{good, good}, exitOK},
+	} {
+		code, out, errs := invoke(append([]string{"check"}, c.files...)...)
+		if code != c.exit {
+			t.Errorf("%v: expected exit code %d, found %d", c.files, c.exit, code)
+		}
+		for _, file := range c.files {
+			if judged := strings.Contains(out, file+": "); judged != (file != missing) {
+				t.Errorf("%v: expected a verdict on all files but the missing one, found:\n%s", c.files, out)
+			}
+		}
+		if want := c.exit == exitUsage; want != oneLineOf(errs, "staleproof: "+missing+": ") {
+			t.Errorf("%v: found %q on stderr", c.files, errs)
+		}
+	}
+}
+
+// TestBudget: a search that is cut short is inconclusive, and a violation weighs
+// more than that.
+func TestBudget(t *testing.T) {
+	for _, c := range []struct {
+		files []string
+		exit  int
+	}{
+		{[]string{"testdata/good.jsonl"}, exitInconclusive},
+		{[]string{"testdata/good.jsonl", "testdata/register.log"}, exitViolation},
+		{[]string{"testdata/register.log", "testdata/good.jsonl"}, exitViolation},
+	} {
+		code, out, errs := invoke(append([]string{"check", "--budget", "1"}, c.files...)...)
+		if code != c.exit || !strings.Contains(out, "inconclusive") {
+			t.Errorf("%v: expected exit code %d, found %d:\n%s%s", c.files, c.exit, code, out, errs)
+		}
 	}
 }

@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -134,26 +137,16 @@ func parseValue(s string) history.Value {
 // the same.
 func (a *app) checkFile(file string, o *checkOptions, opt checker.Options) {
 	began := time.Now()
-	h, err := open(file, o.format)
-	var r checker.Report
-	if err == nil {
-		if h.Header.Scenario != "" && !o.initNamed {
-			opt.Init = scenarios.InitialValue // the history is a simulation's
-		}
-		if r, err = checker.Check(h, opt); err != nil {
-			err = fmt.Errorf("%s: %w", file, err)
-		}
-	}
+	j, err := judge(file, o, opt)
 	if err != nil {
 		a.fail(err)
 		a.worse(exitUsage)
 		return
 	}
-	j := newJudged(file, h, &r)
 	a.tellJudged(j, o)
 	a.judgedLines(j, time.Since(began))
 	a.report.runs = append(a.report.runs, j.report())
-	switch r.Outcome {
+	switch j.Outcome {
 	case checker.Violated:
 		a.worse(exitViolation)
 	case checker.Inconclusive:
@@ -161,44 +154,132 @@ func (a *app) checkFile(file string, o *checkOptions, opt checker.Options) {
 	}
 }
 
-// open reads a history that has something to judge.
-func open(file, format string) (*history.History, error) {
+// judge reads and judges a file, which is held in memory only where a violation
+// has to be explained, or where it cannot be read again.
+func judge(file string, o *checkOptions, opt checker.Options) (*judged, error) {
 	if file == "" {
 		return nil, usagef("check: expected the name of a history file, found \"\"")
 	}
-	h, err := history.Open(file, format)
-	if err == nil && len(h.Events) == 0 {
-		err = &history.SyntaxError{File: file, Expected: "a history", Found: "no events", Hint: "record the history again"}
+	f := &historyFile{path: file, format: o.format}
+	defer f.close()
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		if f.whole, err = history.Open(file, o.format); err != nil {
+			return nil, err
+		}
 	}
-	return h, err
+	source, err := f.source()
+	if err != nil {
+		return nil, err
+	}
+	header := source.Header()
+	if header.Scenario != "" && !o.initNamed {
+		opt.Init = scenarios.InitialValue // the history is a simulation's
+	}
+	r, err := checker.CheckSource(f.source, opt)
+	if _, bad := errors.AsType[*history.SyntaxError](err); bad {
+		return nil, err
+	}
+	if f.events == 0 {
+		return nil, &history.SyntaxError{File: file, Expected: "a history", Found: "no events", Hint: "record the history again"}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	j := &judged{Report: &r, file: file, events: f.events, reason: undecided(&r)}
+	if len(r.Violations) == 0 {
+		return j, nil
+	}
+	h := f.whole
+	if h == nil {
+		if h, err = history.Open(file, o.format); err != nil {
+			return nil, err
+		}
+	}
+	j.explain(h)
+	return j, nil
+}
+
+// historyFile is a file that is read from its beginning at each call of source.
+type historyFile struct {
+	path, format string
+	whole        *history.History // of what cannot be read twice; nil for a file
+	file         *history.File
+	events       int64 // read since the last call of source
+}
+
+func (f *historyFile) close() {
+	if f.file != nil {
+		f.file.Close()
+		f.file = nil
+	}
+}
+
+func (f *historyFile) source() (history.Source, error) {
+	f.close()
+	f.events = 0
+	if f.whole != nil {
+		return &counted{f.whole.Header, func(e *history.Event) error {
+			if f.events == int64(len(f.whole.Events)) {
+				return io.EOF
+			}
+			*e = f.whole.Events[f.events]
+			return nil
+		}, &f.events}, nil
+	}
+	file, err := history.OpenFile(f.path, f.format)
+	if err != nil {
+		return nil, err
+	}
+	f.file = file
+	return &counted{file.Header(), file.Next, &f.events}, nil
+}
+
+// counted is a source whose events are counted.
+type counted struct {
+	header history.Header
+	next   func(*history.Event) error
+	events *int64
+}
+
+func (c *counted) Header() history.Header { return c.header }
+
+func (c *counted) Next(e *history.Event) error {
+	err := c.next(e)
+	if err == nil {
+		*c.events++
+	}
+	return err
 }
 
 // judged is a file that has been judged.
 type judged struct {
 	*checker.Report
 	file     string
-	history  *history.History
+	events   int64
 	findings []told
 	reason   string // why it is inconclusive
 }
 
-func newJudged(file string, h *history.History, r *checker.Report) *judged {
-	j := &judged{Report: r, file: file, history: h}
-	for _, v := range r.Violations {
+// explain tells how the history came to each violation.
+func (j *judged) explain(h *history.History) {
+	for _, v := range j.Violations {
 		t := tellHistory(h, checker.Explain(h, v))
 		if token := h.Header.Replay; token != "" {
 			t.Replay = replayCommand(token)
 		}
 		j.findings = append(j.findings, t)
 	}
+}
+
+// undecided says what could not be judged.
+func undecided(r *checker.Report) string {
 	var open []string
 	for _, result := range r.Results {
 		if result.Outcome == checker.Inconclusive && result.Violation != nil {
 			open = append(open, strings.TrimPrefix(result.Violation.Message, "broke "))
 		}
 	}
-	j.reason = strings.Join(open, "; ")
-	return j
+	return strings.Join(open, "; ")
 }
 
 func (j *judged) broken() []string {
@@ -278,7 +359,7 @@ func (a *app) judgedLines(j *judged, took time.Duration) {
 // report is the file for the report and JUnit.
 func (j *judged) report() reports.Run {
 	run := reports.Run{Scenario: j.file, Doc: "A recorded history, judged as " + j.Model + ".", Status: reports.Status(j.Outcome.String()),
-		Expected: j.Outcome == checker.Satisfied, Schedules: 1, Events: int64(len(j.history.Events)), Broken: j.broken(), Reason: j.reason,
+		Expected: j.Outcome == checker.Satisfied, Schedules: 1, Events: j.events, Broken: j.broken(), Reason: j.reason,
 		Sometimes: exercised(j.Sometimes, nil)}
 	for i := range j.findings {
 		run.Findings = append(run.Findings, j.findings[i].Finding)
