@@ -62,18 +62,22 @@ func (h *Holder) Run(ctx context.Context) {
 	had := 0
 	for try := 0; had < h.cfg.Acquisitions && try < 4*h.cfg.Acquisitions; try++ {
 		sim.Yield(ctx, "acquire")
-		err := h.Acquire(ctx)
-		var held *HeldError
-		switch {
-		case err == nil:
-			had++
-			h.work(ctx)
-		case errors.As(err, &held):
-			sim.Sleep(ctx, held.RetryAfter)
-		default:
-			sim.Sleep(ctx, h.cfg.Work)
+		if err := h.Acquire(ctx); err != nil {
+			sim.Sleep(ctx, h.patience(err))
+			continue
 		}
+		had++
+		h.work(ctx)
 	}
+}
+
+// patience is how long to wait after an acquisition failed.
+func (h *Holder) patience(err error) time.Duration {
+	var held *HeldError
+	if errors.As(err, &held) {
+		return held.RetryAfter
+	}
+	return h.cfg.Work
 }
 
 // Acquire takes a lease and lifts the fence to its token. On an error the holder
@@ -220,6 +224,9 @@ func (h *Holder) check(ctx context.Context) error {
 // failed decides what an error means for the holder's belief, and returns it. A
 // rejection as stale ends it: what was prepared under the lease is dropped.
 func (h *Holder) failed(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
 	var stale *StaleTokenError
 	if errors.As(err, &stale) && !h.cfg.Defects.Has(HolderIgnoresRejection) || errors.Is(err, ErrNotHolder) {
 		h.disbelieve(ctx)

@@ -113,8 +113,10 @@ type reporter struct{ e history.Event }
 
 // begin returns the event, empty but for what it is about.
 func (r *reporter) begin(t history.Type, f history.F, op int64, resource string) *history.Event {
-	r.e = history.Event{Type: t, F: f, Op: op, Resource: resource}
-	return &r.e
+	e := &r.e
+	*e = history.Event{} // in place: a literal with fields is made elsewhere and copied
+	e.Type, e.F, e.Op, e.Resource = t, f, op, resource
+	return e
 }
 
 // leaseNames holds the identities of the first leases of a run, made once.

@@ -18,7 +18,7 @@ type FencedStore struct {
 	cells   []cell
 	valid   []string // leases that StoreCachesCheck has found valid
 	ops     []int64  // operations served
-	replies []Reply  // their answers
+	replies []any    // their answers, each a Reply
 	busy    *sim.Mutex
 	rec     reporter
 }
@@ -36,7 +36,8 @@ type cell struct {
 // NewFencedStore returns a store in which every resource holds 0; on its first
 // start it finds what its disk holds.
 func NewFencedStore(cfg Config) *FencedStore {
-	return &FencedStore{cfg: cfg, busy: sim.NewMutex()}
+	const few = 16 // operations of a short run
+	return &FencedStore{cfg: cfg, busy: sim.NewMutex(), ops: make([]int64, 0, few), replies: make([]any, 0, few)}
 }
 
 // Start replays the log: the requests that were accepted and changed something.
@@ -45,7 +46,7 @@ func (s *FencedStore) Start(p *sim.Proc) {
 	s.replay(p, &last)
 	torn := p.Disk().Torn() > 0 && !s.cfg.Defects.Has(StoreAcksBeforeSync|ReplicaLags)
 	if torn { // it took effect, and the crash came before the report
-		s.tell(p, effect(last.F), s.cell(last.Resource), last)
+		s.tell(p, effect(last.F), s.cell(last.Resource), &last)
 	}
 }
 
@@ -63,7 +64,7 @@ func (s *FencedStore) replay(p *sim.Proc, last *Request) {
 		}
 		*last = v.(Request)
 		c := s.cell(last.Resource)
-		*c = c.after(*last)
+		*c = c.after(last)
 		s.keep(last.Op, OK(c.Value))
 		if done++; done%snapshotEvery == 0 && s.cfg.Defects.Has(SnapshotDropsFence) {
 			s.dropFences()
@@ -110,7 +111,7 @@ func (s *FencedStore) Handle(p *sim.Proc, msg sim.Message) {
 	s.busy.Lock(ctx)
 	i := slices.Index(s.ops, r.Op)
 	if i < 0 || s.cfg.Defects.Has(StoreReappliesCopies) {
-		i = s.keep(r.Op, s.serve(p, r))
+		i = s.keep(r.Op, s.serve(p, &r, msg.Body))
 	}
 	reply := s.replies[i]
 	s.busy.Unlock(ctx)
@@ -137,7 +138,8 @@ func (s *FencedStore) cell(resource string) *cell {
 	return &s.cells[len(s.cells)-1]
 }
 
-func (s *FencedStore) serve(p *sim.Proc, r Request) Reply {
+// serve answers r; body is r as it came.
+func (s *FencedStore) serve(p *sim.Proc, r *Request, body any) Reply {
 	c := s.cell(r.Resource)
 	if s.refuses(c, r) {
 		c.Rejections++
@@ -153,7 +155,7 @@ func (s *FencedStore) serve(p *sim.Proc, r Request) Reply {
 	}
 	next := c.after(r)
 	if next != *c || r.F.IsMutation() {
-		s.persist(p, r)
+		s.persist(p, r, body)
 		c = s.cell(r.Resource)
 		*c = next
 	}
@@ -162,8 +164,8 @@ func (s *FencedStore) serve(p *sim.Proc, r Request) Reply {
 }
 
 // persist makes r durable: with it, the log says what the cell is.
-func (s *FencedStore) persist(p *sim.Proc, r Request) {
-	p.Append(r)
+func (s *FencedStore) persist(p *sim.Proc, r *Request, body any) {
+	p.Append(body)
 	if !s.cfg.Defects.Has(StoreAcksBeforeSync) {
 		p.Sync()
 	}
@@ -176,7 +178,7 @@ func (s *FencedStore) persist(p *sim.Proc, r Request) {
 }
 
 // after returns the cell once r is accepted.
-func (c *cell) after(r Request) cell {
+func (c *cell) after(r *Request) cell {
 	next := *c
 	if !r.Unfenced && r.F != history.Read && (r.Token > next.Highest || r.Lease != next.Lease) {
 		next.Highest, next.Lease, next.Owner = max(r.Token, next.Highest), r.Lease, r.Client
@@ -202,7 +204,7 @@ func effect(f history.F) history.F {
 }
 
 // refuses is the fence.
-func (s *FencedStore) refuses(c *cell, r Request) bool {
+func (s *FencedStore) refuses(c *cell, r *Request) bool {
 	d := s.cfg.Defects
 	switch {
 	case d.Has(StoreIgnoresToken):
@@ -221,7 +223,7 @@ func (s *FencedStore) refuses(c *cell, r Request) bool {
 	return r.Token < c.Highest || r.Token == c.Highest && r.Lease != c.Lease && c.Highest > 0
 }
 
-func (s *FencedStore) tell(p *sim.Proc, f history.F, c *cell, r Request) {
+func (s *FencedStore) tell(p *sim.Proc, f history.F, c *cell, r *Request) {
 	e := s.rec.begin(history.Note, f, r.Op, r.Resource)
 	e.Token, e.Lease, e.Owner = r.Token, r.Lease, r.Client
 	e.Highest, e.Rejections = c.Highest, c.Rejections

@@ -54,20 +54,31 @@ func (e *Event) Fold(h uint64) uint64 {
 	g = mixText(g, e.Owner, keyOwner)
 	h = mixInt(h, e.Generation, keyGeneration)
 	h = mixInt(h, e.Value.Num, keyValueNum)
-	g = mixText(g, e.Value.Str, keyValueStr)
-	h = mixInt(h, e.Expect.Num, keyExpectNum)
-	g = mixText(g, e.Expect.Str, keyExpectStr)
-	h = mixInt(h, e.Seq, keySeq)
-	h = mixInt(h, int64(e.Prepared), keyPrepared)
-	h = mixInt(h, e.Basis, keyBasis)
-	h = mixInt(h, e.Expires, keyExpires)
-	h = mixInt(h, e.Until, keyUntil)
-	h = mixInt(h, e.Rejections, keyRejections)
-	g = mixText(g, e.Error, keyError)
-	g = mixText(g, e.To, keyTo)
-	h = mixInt(h, e.Message, keyMessage)
-	h = mixInt(h, e.Copy, keyCopy)
-	g = mixText(g, e.Text, keyText)
+	// Most events have none of the fields below: a test for each group of them.
+	if len(e.Value.Str)|len(e.Expect.Str) != 0 {
+		g = mixText(g, e.Value.Str, keyValueStr)
+		g = mixText(g, e.Expect.Str, keyExpectStr)
+	}
+	if e.Expect.Num|e.Seq|int64(e.Prepared)|e.Basis != 0 {
+		h = mixInt(h, e.Expect.Num, keyExpectNum)
+		h = mixInt(h, e.Seq, keySeq)
+		h = mixInt(h, int64(e.Prepared), keyPrepared)
+		h = mixInt(h, e.Basis, keyBasis)
+	}
+	if e.Expires|e.Until|e.Rejections != 0 {
+		h = mixInt(h, e.Expires, keyExpires)
+		h = mixInt(h, e.Until, keyUntil)
+		h = mixInt(h, e.Rejections, keyRejections)
+	}
+	if len(e.Error)|len(e.To)|len(e.Text) != 0 {
+		g = mixText(g, e.Error, keyError)
+		g = mixText(g, e.To, keyTo)
+		g = mixText(g, e.Text, keyText)
+	}
+	if e.Message|e.Copy != 0 {
+		h = mixInt(h, e.Message, keyMessage)
+		h = mixInt(h, e.Copy, keyCopy)
+	}
 	// This word is always there and never 0, so it also ends the event.
 	h = mix(h, 1<<63|uint64(e.Type)|uint64(e.F)<<8|uint64(e.Value.Kind)<<16|uint64(e.Expect.Kind)<<24, keyEnd)
 	return mix(h, g, keyMore)
