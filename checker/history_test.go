@@ -74,6 +74,8 @@ func set(t testing.TB, e *history.Event, key, value string) {
 		e.Value = valueOf(value)
 	case "expect":
 		e.Expect = valueOf(value)
+	case "basis":
+		e.Basis = n
 	case "prepared":
 		e.Prepared = history.Token(n)
 	case "expires":

@@ -16,15 +16,22 @@ var (
 	global  = history.Header{Timing: "timed", Scopes: "global"}
 )
 
-// verdicts breaks every property with a small history, and passes it on the
-// neighbouring good one. An empty want is satisfied.
-var verdicts = []struct {
+// verdict is a small history and what its judgement says; an empty want is
+// satisfied.
+type verdict struct {
 	property string
 	reason   string
 	header   history.Header
 	events   string
 	want     string
-}{
+}
+
+// allVerdicts are those of this file and of storeverdicts_test.go.
+func allVerdicts() []verdict { return append(slices.Clip(verdicts), storeVerdicts...) }
+
+// verdicts breaks every property with a small history, and passes it on the
+// neighbouring good one.
+var verdicts = []verdict{
 	{"no-stale-write", "the textbook: a lower token is applied after a greater one", timed, `
 		store apply op=1 token=41
 		store apply op=2 token=42
@@ -727,7 +734,7 @@ var verdicts = []struct {
 }
 
 func TestVerdicts(t *testing.T) {
-	for _, tt := range verdicts {
+	for _, tt := range allVerdicts() {
 		t.Run(tt.property+"/"+tt.reason, func(t *testing.T) {
 			r := judge(t, tt.property, parse(t, tt.header, tt.events))
 			got := ""
@@ -752,7 +759,7 @@ func TestVerdicts(t *testing.T) {
 func TestEveryPropertyIsBroken(t *testing.T) {
 	for _, p := range Properties() {
 		broken, kept := 0, 0
-		for _, tt := range verdicts {
+		for _, tt := range allVerdicts() {
 			if tt.property == p.Name && tt.want != "" {
 				broken++
 			} else if tt.property == p.Name {

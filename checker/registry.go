@@ -17,6 +17,10 @@ var registry = []*Property{
 	&linearizable,
 	&noFalseFencing,
 	&givesUp,
+	&leaseIdentity,
+	&scopeIsolation,
+	&noLostUpdate,
+	&fenceSurvives,
 }
 
 // Property describes one guarantee and makes its monitor.

@@ -35,6 +35,7 @@ const (
 	ReplicaLags
 	FenceCollected
 	ReentryRaisesToken
+	ManagerIgnoresIdentity
 	defectsEnd
 )
 
@@ -120,6 +121,9 @@ var defectTable = []Defect{
 	{ReentryRaisesToken, "reentry-raises-token",
 		"a holder that acquires once more gets a new token, which fences its own outer operations",
 		"https://github.com/redisson/redisson/blob/master/redisson/src/main/java/org/redisson/RedissonFencedLock.java"},
+	{ManagerIgnoresIdentity, "manager-ignores-identity",
+		"a renewal or a release acts on whatever lease is in force, whoever presents what",
+		"https://github.com/brendanlong/lion-reader/issues/917"},
 }
 
 // AllDefects lists every defect.

@@ -184,8 +184,13 @@ func (m *LeaseManager) reenter(p *sim.Proc, g *granted, r Request) Reply {
 	return m.commit(p, next)
 }
 
+// holds reports whether r presents the lease in force.
+func (m *LeaseManager) holds(g *granted, r Request) bool {
+	return g.Lease != "" && (g.Lease == r.Lease || m.cfg.Defects.Has(ManagerIgnoresIdentity))
+}
+
 func (m *LeaseManager) renew(p *sim.Proc, g *granted, r Request) Reply {
-	if g.Lease == "" || g.Lease != r.Lease {
+	if !m.holds(g, r) {
 		return Reply{Status: StatusNotHolder}
 	}
 	next := *g
@@ -198,7 +203,7 @@ func (m *LeaseManager) renew(p *sim.Proc, g *granted, r Request) Reply {
 }
 
 func (m *LeaseManager) release(p *sim.Proc, g *granted, r Request) Reply {
-	if g.Lease == "" || g.Lease != r.Lease {
+	if !m.holds(g, r) {
 		return Reply{Status: StatusNotHolder}
 	}
 	next := *g

@@ -165,8 +165,10 @@ func (p *Params) setup(d model.Defects) Setup {
 // scenario is one file that declares it and one line here.
 var registry = []*Scenario{
 	&textbook,
+	&readBeforeRaise,
 	&checkApart,
 	&tokenRegress,
+	&storeForgets,
 	&selfFencing,
 }
 

@@ -14,12 +14,12 @@ var selfFencing = Scenario{
 	Params:     textbook.Params.with(func(p *Params) { p.Reenter = 1 }),
 	Faults:     textbookFaults,
 	Build:      buildTextbook,
-	Properties: common,
+	Properties: append([]string{"scope-isolation"}, common...),
 	Sometimes:  []checker.Fact{checker.LeaseRenewed, checker.StaleWriteRejected},
 	Defects: []Exposure{
 		{model.RenewalRaisesToken, []string{"renewal-keeps-token"}},
 		{model.ReentryRaisesToken, []string{"renewal-keeps-token"}},
-		{model.StoreRefusesEqual, []string{"no-false-fencing"}},
+		{model.StoreRefusesEqual, []string{"no-false-fencing", "scope-isolation"}},
 	},
 	Scripts: []Script{
 		{Name: "renewal", Doc: "A renews between two writes.",

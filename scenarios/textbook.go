@@ -24,7 +24,7 @@ var textbook = Scenario{
 	},
 	Faults:     textbookFaults,
 	Build:      buildTextbook,
-	Properties: common,
+	Properties: append([]string{"lease-identity"}, common...),
 	Sometimes: []checker.Fact{checker.StaleWriteAttempted, checker.StaleWriteRejected,
 		checker.LeaseRenewed, checker.LeaseReleased},
 	Defects: []Exposure{
@@ -38,6 +38,7 @@ var textbook = Scenario{
 		{model.RenewalRaisesToken, []string{"renewal-keeps-token"}},
 		{model.GrantWhileHeld, []string{"exclusive-grant"}},
 		{model.HolderIgnoresRejection, []string{"gives-up"}},
+		{model.ManagerIgnoresIdentity, []string{"lease-identity"}},
 	},
 	Scripts: textbookScripts,
 }

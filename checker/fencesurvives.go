@@ -1,0 +1,146 @@
+package checker
+
+import (
+	"slices"
+
+	"staleproof/model/history"
+)
+
+var fenceSurvives = Property{
+	Name:      "fence-survives",
+	Guarantee: "The store's greatest token, and every acknowledged write, survive its crash, failover and restore.",
+	Doc: "Watches what the store notes as its greatest token, which never decreases, and what it serves after a restart: " +
+		"the last acknowledged write, or a later one. Without the store's notes, linearizable judges it.",
+	Timed: true, Untimed: true, Bounded: true,
+	Unaided: "through linearizable",
+	watch: func(v View) []interest {
+		if !v.Store {
+			return nil
+		}
+		list := notes(history.Apply, history.Raised, history.Reject, history.Served, history.Restart)
+		return append(list, events(history.OK, history.Write, history.Delete)...)
+	},
+	monitor: func(e *env) Monitor { return &survival{base: e.base("fence-survives")} },
+}
+
+// survival keeps the greatest token of each fence and the last writes of each
+// resource.
+type survival struct {
+	base
+	store     string // the process that notes what the store does
+	fences    []accepted
+	resources []lastWrites
+}
+
+// lastWrites are the last write that was applied and the last one that was
+// acknowledged.
+type lastWrites struct {
+	applied, acked written
+	known          bool  // applied was acknowledged
+	restarted      int64 // the restart since the last one was applied; 0: none
+}
+
+type written struct {
+	op    int64
+	value history.Value
+	at    int64
+}
+
+func (m *survival) Observe(in *Input) bool {
+	if m.broken != nil {
+		return false
+	}
+	if in.F == history.Restart {
+		if in.Process != m.store {
+			return false
+		}
+		for i := range m.resources {
+			m.resources[i].restarted = in.Index
+		}
+		return false
+	}
+	if m.sinks(in) {
+		return true
+	}
+	r := at(&m.resources, m.names.resources.id(in.Resource))
+	switch {
+	case in.Type == history.OK:
+		if r.applied.op == in.Op {
+			r.acked, r.known = r.applied, true
+		}
+	case in.F == history.Apply:
+		m.store = in.Process
+		r.applied, r.known, r.restarted = written{in.Op, in.Value, in.Index}, false, 0
+	case in.F == history.Served:
+		return m.served(in, r)
+	}
+	return false
+}
+
+// sinks judges the greatest token that the store notes.
+func (m *survival) sinks(in *Input) bool {
+	if in.Type != history.Note || in.F == history.Served || in.Highest == 0 {
+		return false
+	}
+	f := at(&m.fences, in.Fence)
+	if in.Highest < f.token {
+		return m.violate([]int64{f.at, in.Index}, "the store's greatest token was %d at #%d and is %d at #%d%s",
+			f.token, f.at, in.Highest, in.Index, inside(in.Resource))
+	}
+	if in.Highest > f.token {
+		f.token, f.at = in.Highest, in.Index
+	}
+	return false
+}
+
+// served judges the first read after a restart; a write that was not
+// acknowledged may be gone.
+func (m *survival) served(in *Input, r *lastWrites) bool {
+	if r.restarted == 0 || r.acked.op == 0 || in.Value == r.applied.value {
+		return false
+	}
+	if !r.known && in.Value == r.acked.value {
+		r.applied, r.known = r.acked, true
+		return false
+	}
+	return m.violate([]int64{r.acked.at, r.restarted, in.Index},
+		"the store served %s at #%d after its restart at #%d, and had acknowledged %s, written at #%d%s",
+		in.Value, in.Index, r.restarted, r.acked.value, r.acked.at, inside(in.Resource))
+}
+
+func (m *survival) AppendKey(b []byte) []byte {
+	if m.broken != nil {
+		return append(b, ended)
+	}
+	fences := m.names.fences()
+	for _, i := range fences.order() {
+		if int(i) < len(m.fences) && m.fences[i].token != 0 {
+			b = appendText(b, fences.list[i])
+			b = appendInt(b, int64(m.fences[i].token))
+		}
+	}
+	for _, i := range m.names.resources.order() {
+		if int(i) >= len(m.resources) || m.resources[i] == (lastWrites{}) {
+			continue
+		}
+		r := &m.resources[i]
+		b = appendText(b, m.names.resources.list[i])
+		b = appendText(b, r.applied.value.String())
+		b = appendText(b, r.acked.value.String())
+		b = appendBool(b, r.known)
+		b = appendBool(b, r.restarted != 0)
+	}
+	return b
+}
+
+func (m *survival) Clone() Monitor {
+	c := *m
+	c.fences, c.resources = slices.Clone(m.fences), slices.Clone(m.resources)
+	return &c
+}
+
+func (m *survival) Reset() {
+	m.broken = nil
+	clear(m.fences)
+	clear(m.resources)
+}

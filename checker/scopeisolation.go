@@ -1,0 +1,85 @@
+package checker
+
+import (
+	"slices"
+
+	"staleproof/model/history"
+)
+
+var scopeIsolation = Property{
+	Name: "scope-isolation",
+	Guarantee: "A rejection is justified in the same scope: by a greater accepted token, or by an equal one first " +
+		"accepted from another lease.",
+	Doc: "Watches apply, raised and reject notes. A refusal for which the store had accepted nothing in the scope that the " +
+		"fence is declared to cover was brought about by another scope, or by nothing.",
+	Timed: true, Untimed: true, Bounded: true,
+	Unaided: "over completed operations",
+	watch: func(v View) []interest {
+		if !v.Store {
+			return nil
+		}
+		return notes(history.Apply, history.Raised, history.Reject)
+	},
+	monitor: func(e *env) Monitor { return &isolation{base: e.base("scope-isolation")} },
+}
+
+// isolation keeps, per fence, the greatest accepted token and the lease that
+// brought it first.
+type isolation struct {
+	base
+	fences []brought
+}
+
+type brought struct {
+	token history.Token
+	lease Lease
+	at    int64
+}
+
+func (m *isolation) Observe(in *Input) bool {
+	if m.broken != nil {
+		return false
+	}
+	f := at(&m.fences, in.Fence)
+	if in.F != history.Reject {
+		if in.Token > f.token {
+			*f = brought{in.Token, in.Lease, in.Index}
+		}
+		return false
+	}
+	if f.token > in.Token || f.token == in.Token && f.token != 0 && f.lease != in.Lease {
+		return false
+	}
+	if f.token == 0 {
+		return m.violate([]int64{in.Index}, "%s refused at #%d although the store had accepted no token%s",
+			tokenText(in.Token), in.Index, inside(in.Resource))
+	}
+	return m.violate([]int64{f.at, in.Index}, "%s refused at #%d although the greatest token accepted is %d of the same lease or an older one, at #%d%s",
+		tokenText(in.Token), in.Index, f.token, f.at, inside(in.Resource))
+}
+
+func (m *isolation) AppendKey(b []byte) []byte {
+	if m.broken != nil {
+		return append(b, ended)
+	}
+	fences := m.names.fences()
+	for _, i := range fences.order() {
+		if int(i) < len(m.fences) && m.fences[i].token != 0 {
+			b = appendText(b, fences.list[i])
+			b = appendInt(b, int64(m.fences[i].token))
+			b = appendLease(b, m.fences[i].lease)
+		}
+	}
+	return b
+}
+
+func (m *isolation) Clone() Monitor {
+	c := *m
+	c.fences = slices.Clone(m.fences)
+	return &c
+}
+
+func (m *isolation) Reset() {
+	m.broken = nil
+	clear(m.fences)
+}

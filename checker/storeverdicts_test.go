@@ -1,0 +1,167 @@
+package checker
+
+// storeVerdicts are those of the properties about identities, scopes, updates
+// and restarts.
+var storeVerdicts = []verdict{
+	{"no-lost-update", "the late write comes between the read and the write, and no token is stale", timed, `
+		store served op=1 token=2 owner=B value=0
+		store apply op=2 token=1 owner=A value=10
+		store apply op=3 token=2 owner=B value=1 basis=1
+	`, "a write with token 2 applied at #3 was based on the value of #1, which a late write of token 1 had changed at #2 (orders/7)"},
+	{"no-lost-update", "the cure: the late write is refused", timed, `
+		store raised op=4 token=2 owner=B
+		store served op=1 token=2 owner=B value=0
+		store reject op=2 token=1 owner=A highest=2
+		store apply op=3 token=2 owner=B value=1 basis=1
+	`, ""},
+	{"no-lost-update", "the late write came before the read", timed, `
+		store apply op=2 token=1 owner=A value=10
+		store served op=1 token=2 owner=B value=10
+		store apply op=3 token=2 owner=B value=11 basis=1
+	`, ""},
+	{"no-lost-update", "a write that used no value loses none", timed, `
+		store served op=1 token=2 owner=B value=0
+		store apply op=2 token=1 owner=A value=10
+		store apply op=3 token=2 owner=B value=1
+	`, ""},
+	{"no-lost-update", "the holder's own write in between is its own affair", timed, `
+		store served op=1 token=2 owner=B value=0
+		store apply op=2 token=2 owner=B value=5
+		store apply op=3 token=2 owner=B value=1 basis=1
+	`, ""},
+	{"no-lost-update", "another resource changed", timed, `
+		store served op=1 token=2 owner=B value=0
+		store apply op=2 token=1 owner=A value=10 r=orders/8
+		store apply op=3 token=2 owner=B value=1 basis=1
+	`, ""},
+	{"no-lost-update", "based on its own write", timed, `
+		store apply op=1 token=2 owner=B value=1
+		store apply op=2 token=1 owner=A value=10
+		store apply op=3 token=2 owner=B value=2 basis=1
+	`, "a write with token 2 applied at #3 was based on the value of #1, which a late write of token 1 had changed at #2 (orders/7)"},
+
+	{"fence-survives", "the fence is down after the crash", timed, `
+		store apply op=1 token=2 highest=2 value=20
+		store crash
+		store restart
+		store apply op=2 token=1 highest=1 value=10
+	`, "the store's greatest token was 2 at #1 and is 1 at #4 (orders/7)"},
+	{"fence-survives", "the fence is collected while the store is up", timed, `
+		store raised op=1 token=2 highest=2
+		store reject op=2 token=1 highest=1
+	`, "the store's greatest token was 2 at #1 and is 1 at #2 (orders/7)"},
+	{"fence-survives", "the fence is up after the crash", timed, `
+		store apply op=1 token=2 highest=2 value=20
+		store crash
+		store restart
+		store reject op=2 token=1 highest=2
+	`, ""},
+	{"fence-survives", "an acknowledged write is gone", timed, `
+		store apply op=1 token=2 highest=2 value=20
+		B ok write op=1 token=2
+		store crash
+		store restart
+		store served op=3 token=2 value=10
+	`, "the store served 10 at #5 after its restart at #4, and had acknowledged 20, written at #1 (orders/7)"},
+	{"fence-survives", "a write that nobody was told of may be gone", timed, `
+		store apply op=1 token=2 highest=2 value=10
+		B ok write op=1 token=2
+		store apply op=2 token=2 highest=2 value=20
+		store crash
+		store restart
+		store served op=3 token=2 value=10
+		store served op=4 token=2 value=10
+	`, ""},
+	{"fence-survives", "or may be there", timed, `
+		store apply op=1 token=2 highest=2 value=10
+		B ok write op=1 token=2
+		store apply op=2 token=2 highest=2 value=20
+		store crash
+		store restart
+		store served op=3 token=2 value=20
+	`, ""},
+	{"fence-survives", "but nothing older than what was acknowledged", timed, `
+		store apply op=1 token=2 highest=2 value=10
+		B ok write op=1 token=2
+		store apply op=2 token=2 highest=2 value=20
+		store crash
+		store restart
+		store served op=3 token=2 value=5
+	`, "the store served 5 at #6 after its restart at #5, and had acknowledged 10, written at #1 (orders/7)"},
+	{"fence-survives", "another process restarts", timed, `
+		store apply op=1 token=2 highest=2 value=20
+		B ok write op=1 token=2
+		A restart
+		store served op=3 token=2 value=10
+	`, ""},
+	{"fence-survives", "a note that names no greatest token says nothing of it", timed, `
+		store apply op=1 token=2 highest=2
+		store apply op=2 token=2
+	`, ""},
+
+	{"scope-isolation", "refused for what another scope accepted", timed, `
+		store apply op=1 token=5 lease=b r=orders/8
+		store reject op=2 token=3 lease=a highest=5
+	`, "token 3 refused at #2 although the store had accepted no token (orders/7)"},
+	{"scope-isolation", "a deliberate global generation", global, `
+		store apply op=1 token=5 lease=b r=orders/8
+		store reject op=2 token=3 lease=a highest=5
+	`, ""},
+	{"scope-isolation", "a greater token justifies it", timed, `
+		store apply op=1 token=5 lease=b
+		store reject op=2 token=3 lease=a highest=5
+	`, ""},
+	{"scope-isolation", "an equal token of another lease justifies it", timed, `
+		store apply op=1 token=3 lease=b
+		store reject op=2 token=3 lease=a highest=3
+	`, ""},
+	{"scope-isolation", "its own token does not", timed, `
+		store apply op=1 token=3 lease=a
+		store reject op=2 token=3 lease=a highest=3
+	`, "token 3 refused at #2 although the greatest token accepted is 3 of the same lease or an older one, at #1 (orders/7)"},
+	{"scope-isolation", "nor does an older one", timed, `
+		store apply op=1 token=2 lease=b
+		store reject op=2 token=3 lease=a highest=9
+	`, "token 3 refused at #2 although the greatest token accepted is 2 of the same lease or an older one, at #1 (orders/7)"},
+
+	{"lease-identity", "a renewal takes effect on another's lease", timed, `
+		L grant token=2 lease=b owner=B
+		A invoke renew op=3 token=1 lease=a
+		L renewed op=3 token=2 lease=b owner=B
+	`, "the request at #2 took effect at #3 on another lease than it presented (orders/7)"},
+	{"lease-identity", "a release takes effect on another's lease", timed, `
+		L grant token=2 lease=b owner=B
+		A invoke release op=3 token=1 lease=a
+		L released op=3 token=2 lease=b owner=B
+	`, "the request at #2 took effect at #3 on another lease than it presented (orders/7)"},
+	{"lease-identity", "its own", timed, `
+		L grant token=2 lease=b owner=B
+		B invoke renew op=3 token=2 lease=b
+		L renewed op=3 token=2 lease=b owner=B
+		B invoke release op=4 token=2 lease=b
+		L released op=4 token=2 lease=b owner=B
+	`, ""},
+	{"lease-identity", "a renewal resurrects an expired lease", timed, `
+		L grant token=1 lease=a owner=A
+		L expire token=1 lease=a owner=A
+		A invoke renew op=3 token=1 lease=a
+		L renewed op=3 token=1 lease=a owner=A
+	`, "a lease was renewed at #4 that had ended at #2 (orders/7)"},
+	{"lease-identity", "the next lease is renewed after one expired", timed, `
+		L grant token=1 lease=a owner=A
+		L expire token=1 lease=a owner=A
+		L grant token=2 lease=b owner=A
+		A invoke renew op=3 token=2 lease=b
+		L renewed op=3 token=2 lease=b owner=A
+	`, ""},
+	{"lease-identity", "clients: a lease is renewed after its release", timed, `
+		A ok acquire op=1 token=1 lease=a
+		A ok release op=2 token=1 lease=a
+		A ok renew op=3 token=1 lease=a
+	`, "a lease was renewed at #3 that had ended at #2 (orders/7)"},
+	{"lease-identity", "clients: released after a renewal", timed, `
+		A ok acquire op=1 token=1 lease=a
+		A ok renew op=2 token=1 lease=a
+		A ok release op=3 token=1 lease=a
+	`, ""},
+}
