@@ -18,8 +18,8 @@ var checkApart = Scenario{
 	Properties: common,
 	Sometimes:  []checker.Fact{checker.StaleWriteAttempted, checker.StaleWriteRejected},
 	Defects: []Exposure{
-		{model.StoreChecksApart, []string{"no-stale-write"}},
-		{model.StoreCachesCheck, []string{"no-stale-write"}},
+		{Defect: model.StoreChecksApart, Breaks: []string{"no-stale-write"}},
+		{Defect: model.StoreCachesCheck, Breaks: []string{"no-stale-write"}},
 	},
 	Scripts: []Script{
 		{Name: "stall-between", Doc: "The store stalls with A's write in its hands.",

@@ -48,6 +48,10 @@ type Scenario struct {
 type Exposure struct {
 	Defect model.Defects
 	Breaks []string // properties: each in some schedule
+	// Holds are properties that must hold all the while, and Lesson says what that
+	// teaches. Both may be empty.
+	Holds  []string
+	Lesson string
 }
 
 // Setup is what Build is told.

@@ -17,9 +17,9 @@ var selfFencing = Scenario{
 	Properties: append([]string{"scope-isolation"}, common...),
 	Sometimes:  []checker.Fact{checker.LeaseRenewed, checker.StaleWriteRejected},
 	Defects: []Exposure{
-		{model.RenewalRaisesToken, []string{"renewal-keeps-token"}},
-		{model.ReentryRaisesToken, []string{"renewal-keeps-token"}},
-		{model.StoreRefusesEqual, []string{"no-false-fencing", "scope-isolation"}},
+		{Defect: model.RenewalRaisesToken, Breaks: []string{"renewal-keeps-token"}},
+		{Defect: model.ReentryRaisesToken, Breaks: []string{"renewal-keeps-token"}},
+		{Defect: model.StoreRefusesEqual, Breaks: []string{"no-false-fencing", "scope-isolation"}},
 	},
 	Scripts: []Script{
 		{Name: "renewal", Doc: "A renews between two writes.",

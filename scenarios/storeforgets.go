@@ -23,11 +23,11 @@ var storeForgets = Scenario{
 	Properties: append([]string{"fence-survives"}, common...),
 	Sometimes:  []checker.Fact{checker.FenceCrossedRestart, checker.StaleWriteRejected},
 	Defects: []Exposure{
-		{model.StoreAcksBeforeSync, []string{"fence-survives", "linearizable"}},
-		{model.FenceNotPersisted, []string{"fence-survives", "no-stale-write"}},
-		{model.SnapshotDropsFence, []string{"fence-survives", "no-stale-write"}},
-		{model.ReplicaLags, []string{"fence-survives", "linearizable"}},
-		{model.FenceCollected, []string{"no-stale-write"}},
+		{Defect: model.StoreAcksBeforeSync, Breaks: []string{"fence-survives", "linearizable"}},
+		{Defect: model.FenceNotPersisted, Breaks: []string{"fence-survives", "no-stale-write"}},
+		{Defect: model.SnapshotDropsFence, Breaks: []string{"fence-survives", "no-stale-write"}},
+		{Defect: model.ReplicaLags, Breaks: []string{"fence-survives", "linearizable"}},
+		{Defect: model.FenceCollected, Breaks: []string{"no-stale-write"}},
 	},
 	Scripts: []Script{
 		{Name: "crash-before-the-late-write", Doc: "The store restarts between B's write and A's late one.",

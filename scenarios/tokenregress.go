@@ -23,11 +23,11 @@ var tokenRegress = Scenario{
 	Properties: common,
 	Sometimes:  []checker.Fact{checker.TokenCrossedRestart, checker.StaleWriteRejected},
 	Defects: []Exposure{
-		{model.CounterNotDurable, []string{"token-order", "no-false-fencing"}},
-		{model.SnapshotRestored, []string{"token-order", "no-false-fencing"}},
-		{model.StandbyLags, []string{"token-order"}},
-		{model.ReleaseDeletesCounter, []string{"token-order", "no-false-fencing"}},
-		{model.CounterNotDurable | model.StoreIgnoresOwner, []string{"token-order", "linearizable"}},
+		{Defect: model.CounterNotDurable, Breaks: []string{"token-order", "no-false-fencing"}},
+		{Defect: model.SnapshotRestored, Breaks: []string{"token-order", "no-false-fencing"}},
+		{Defect: model.StandbyLags, Breaks: []string{"token-order"}},
+		{Defect: model.ReleaseDeletesCounter, Breaks: []string{"token-order", "no-false-fencing"}},
+		{Defect: model.CounterNotDurable | model.StoreIgnoresOwner, Breaks: []string{"token-order", "linearizable"}},
 	},
 	Scripts: []Script{
 		{Name: "counter-lost", Doc: "The lease manager restarts between two grants.", FirstToken: 41,
