@@ -329,7 +329,7 @@ func (a *app) tellFenced(j *judged) {
 		}
 	}
 	if len(not) > 0 {
-		a.field("not", strings.Join(not, ", ")+": the servers' notes that it takes are missing")
+		a.field("not", strings.Join(not, ", ")+": it takes what the history does not tell")
 	}
 	for _, c := range exercised(j.Sometimes, []checker.Fact{checker.StaleWriteAttempted}) {
 		met = append(met, c.Name+" "+count(c.Count))

@@ -95,7 +95,6 @@ func TestOutput(t *testing.T) {
 	}{
 		{"help", "what a newcomer sees first", 0, []string{"--help"}},
 		{"help-run", "the flags of the main job", 0, []string{"run", "--help"}},
-		{"list-properties", "a list in short", 0, []string{"list", "properties"}},
 		{"run", "a scenario's share of the main job: everything as expected", 0, []string{"run", "textbook", "--seeds", "500"}},
 		{"run-defect", "a defect, judged as a user's system", 1, []string{"run", "textbook", "--defect", "store-ignores-token"}},
 		{"run-defect-json", "the same for machines", 1, []string{"run", "textbook", "--defect", "store-ignores-token", "--json"}},
