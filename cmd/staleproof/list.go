@@ -97,7 +97,11 @@ func (a *app) scenarioDetails(sc *scenarios.Scenario, l *scenarioLine) {
 	a.detail("sometimes", strings.Join(l.Sometimes, ", "))
 	label := "defects"
 	for _, x := range sc.Defects {
-		a.detail(label, fmt.Sprintf("%s breaks %s", x.Defect, strings.Join(x.Breaks, ", ")))
+		text := fmt.Sprintf("%s breaks %s", x.Defect, strings.Join(x.Breaks, ", "))
+		if len(x.Holds) > 0 {
+			text += "; " + strings.Join(x.Holds, ", ") + " must hold"
+		}
+		a.detail(label, text)
 		label = ""
 	}
 	label = "parameters"

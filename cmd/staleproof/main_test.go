@@ -378,6 +378,7 @@ func TestUnexpected(t *testing.T) {
 	impossible := *sc
 	impossible.Scripts = []scenarios.Script{{Name: "impossible", Steps: "A acquire\ndeliver A write 10"}}
 	survivor := scenarios.Exposure{Defect: model.StoreIgnoresToken, Breaks: []string{"no-stale-write", "gives-up"}}
+	greedy := scenarios.Exposure{Defect: model.StoreIgnoresToken, Breaks: []string{"no-stale-write"}, Holds: []string{"linearizable"}}
 	for _, c := range []struct {
 		reason string
 		trials []trial
@@ -385,6 +386,8 @@ func TestUnexpected(t *testing.T) {
 	}{
 		{"a defect that does not break what it must", []trial{{scenario: sc}, {scenario: sc, exposure: survivor}},
 			"not as expected: textbook with store-ignores-token was not caught"},
+		{"a defect that breaks what must hold", []trial{{scenario: sc}, {scenario: sc, exposure: greedy}},
+			"not as expected: textbook with store-ignores-token broke linearizable, which must hold"},
 		{"a script that cannot be played", []trial{{scenario: &impossible}},
 			"script impossible, step \"deliver A write 10\": expected a message that is held"},
 	} {

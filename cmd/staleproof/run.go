@@ -244,12 +244,12 @@ func (a *app) judge(ctx context.Context, t *trial, o *runOptions) (*result, erro
 	var err error
 	switch {
 	case o.matrix && !t.control():
-		r.Verdict, err = s.Survey(t.exposure.Breaks)
+		r.Verdict, err = s.Survey(t.exposure)
 	case t.control() || t.planted:
 		r.Verdict, err = s.Judge()
 	default:
 		s.To = s.From + min(o.hunt, seedLimit-s.From)
-		r.Verdict, err = s.Hunt(t.exposure.Breaks)
+		r.Verdict, err = s.Hunt(t.exposure)
 	}
 	if err != nil {
 		return nil, err

@@ -75,6 +75,8 @@ func (r *result) verdict() (string, string) {
 		return "violated", red
 	case r.Expected:
 		return "caught", green
+	case len(r.Lost) > 0:
+		return "unexpected", red
 	}
 	return "SURVIVED", red
 }
@@ -133,6 +135,9 @@ func (r *result) complaint() string {
 			return who + ": " + r.Reason // a script
 		}
 		return who + " broke " + strings.Join(broken, ", ")
+	}
+	if len(r.Lost) > 0 {
+		return who + " " + r.Reason
 	}
 	return who + " was not caught"
 }
@@ -198,6 +203,10 @@ func (a *app) epilogue(results []*result) {
 		}
 		a.gap()
 		a.findings(r.findings, !r.Expected)
+		if r.Expected && r.exposure.Lesson != "" {
+			a.gap()
+			a.field("lesson", r.exposure.Lesson)
+		}
 		replays = replays || r.findings[0].Replay != ""
 	}
 	if replays {

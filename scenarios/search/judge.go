@@ -18,6 +18,8 @@ type Verdict struct {
 	// Expected says whether the outcome is what was asked: nothing broken of
 	// [Sweep.Judge], everything broken of [Sweep.Hunt].
 	Expected bool
+	// Lost are properties that had to hold and were broken.
+	Lost []string
 	// Reason says why the outcome is inconclusive or not as expected, where the
 	// broken properties do not; may be empty.
 	Reason string
@@ -32,7 +34,10 @@ const maxSweep = 1 << 18
 // judged and every danger that the scenario must reach has occurred. Stop is not
 // used. Errors are those of [Sweep.Run].
 func (s *Sweep) Judge() (*Verdict, error) {
-	v, err := s.hunt(nil)
+	v, err := s.pieces(func(part *Sweep, v *Verdict) bool {
+		part.Stop = nil
+		return len(v.Kills) == 0
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -41,74 +46,56 @@ func (s *Sweep) Judge() (*Verdict, error) {
 	return v, nil
 }
 
-// Hunt sweeps until each of the properties has been broken by some schedule, or
-// the seeds are spent: the question to a planted defect. Stop is not used.
-// Errors are those of [Sweep.Run].
-func (s *Sweep) Hunt(properties []string) (*Verdict, error) {
-	v, err := s.hunt(properties)
+// leastHold is how many schedules must pass before properties count as holding.
+const leastHold = 1000
+
+// Hunt asks a planted defect whether it breaks what it must and leaves alone what
+// must hold: it sweeps until each property of breaks has been broken by some
+// schedule, or the seeds are spent, and where something must hold at least 1,000
+// schedules. Stop is not used. Errors are those of [Sweep.Run].
+func (s *Sweep) Hunt(x scenarios.Exposure) (*Verdict, error) {
+	least := s.From
+	if len(x.Holds) > 0 {
+		least = min(s.To, s.From+leastHold)
+	}
+	v, err := s.pieces(func(part *Sweep, v *Verdict) bool {
+		alive := missing(x.Breaks, &v.Result)
+		part.Stop = append(missing(x.Holds, &v.Result), alive...)
+		if part.Stop == nil {
+			part.Stop = []string{}
+		}
+		if len(alive) == 0 {
+			part.To = min(part.To, least)
+		}
+		return part.From < part.To
+	})
 	if err != nil {
 		return nil, err
 	}
-	v.caught(properties)
+	v.caught(x)
 	return v, nil
 }
 
-// Survey sweeps all seeds and judges like [Sweep.Hunt]: its kills tell how soon
-// each property was broken. A property is not judged any more once it was. Stop is
-// not used.
-func (s *Sweep) Survey(properties []string) (*Verdict, error) {
-	part := *s
-	v := &Verdict{Result: Result{Inconclusive: map[string]int64{}}}
-	part.Progress = s.after(&v.Result)
-	judged := s.Options.Properties
-	if judged == nil {
-		judged = s.Scenario.Properties
-	}
-	for part.From < s.To && !v.Interrupted {
-		part.Options.Properties = append([]string{}, missing(judged, &v.Result)...)
-		part.Stop = append(missing([]string{scenarios.PanicProperty}, &v.Result), part.Options.Properties...)
-		if err := v.extend(&part, s.To); err != nil {
-			return nil, err
-		}
-	}
-	v.caught(properties)
-	return v, nil
-}
-
-// caught judges a defect that must break the properties.
-func (v *Verdict) caught(properties []string) {
-	alive := missing(properties, &v.Result)
-	if v.Expected = len(alive) == 0; !v.Expected {
-		v.Reason = fmt.Sprintf("%d schedules did not break %s", v.Schedules, strings.Join(alive, ", "))
-	}
-	switch {
-	case !v.Expected && v.Interrupted:
-		v.Outcome, v.Reason = checker.Inconclusive, "interrupted: "+v.Reason
-	case len(v.Kills) > 0:
-		v.Outcome = checker.Violated
-	}
-}
-
-// hunt sweeps from one kill to the next until none of the properties is missing;
-// without properties it ends at the first kill of any.
-func (s *Sweep) hunt(properties []string) (*Verdict, error) {
+// pieces sweeps the seeds piece by piece. next adjusts each piece by what has been
+// found so far, and reports whether to sweep it.
+func (s *Sweep) pieces(next func(part *Sweep, v *Verdict) bool) (*Verdict, error) {
 	v := &Verdict{Result: Result{Inconclusive: map[string]int64{}}}
 	part := *s
 	part.Progress = s.after(&v.Result)
 	for part.From < s.To && !v.Interrupted {
-		if part.Stop = missing(properties, &v.Result); part.Stop == nil && len(v.Kills) > 0 {
+		part.To = min(s.To, part.From+maxSweep)
+		if !next(&part, v) {
 			break
 		}
-		if err := v.extend(&part, s.To); err != nil {
+		if err := v.extend(&part); err != nil {
 			return nil, err
 		}
 	}
 	return v, nil
 }
 
-// extend sweeps the next piece of the seeds and adds it.
-func (v *Verdict) extend(part *Sweep, to uint64) error {
-	part.To = min(to, part.From+maxSweep)
+// extend sweeps a piece, adds it, and moves on to the seed behind it.
+func (v *Verdict) extend(part *Sweep) error {
 	r, err := part.Run()
 	if err != nil {
 		return err
@@ -117,6 +104,45 @@ func (v *Verdict) extend(part *Sweep, to uint64) error {
 	v.Interrupted = r.Interrupted
 	part.From += uint64(r.Schedules)
 	return nil
+}
+
+// Survey sweeps all seeds and judges like [Sweep.Hunt]: its kills tell how soon
+// each property was broken. A property is not judged any more once it was. Stop is
+// not used.
+func (s *Sweep) Survey(x scenarios.Exposure) (*Verdict, error) {
+	judged := s.Options.Properties
+	if judged == nil {
+		judged = s.Scenario.Properties
+	}
+	v, err := s.pieces(func(part *Sweep, v *Verdict) bool {
+		part.Options.Properties = append([]string{}, missing(judged, &v.Result)...)
+		part.Stop = append(missing([]string{scenarios.PanicProperty}, &v.Result), part.Options.Properties...)
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	v.caught(x)
+	return v, nil
+}
+
+// caught judges a defect by what it must break and what must hold.
+func (v *Verdict) caught(x scenarios.Exposure) {
+	alive := missing(x.Breaks, &v.Result)
+	v.Lost = slices.DeleteFunc(v.Broken(), func(p string) bool { return !slices.Contains(x.Holds, p) })
+	v.Expected = len(alive) == 0 && len(v.Lost) == 0
+	switch {
+	case len(v.Lost) > 0:
+		v.Reason = "broke " + strings.Join(v.Lost, ", ") + ", which must hold"
+	case len(alive) > 0:
+		v.Reason = fmt.Sprintf("%d schedules did not break %s", v.Schedules, strings.Join(alive, ", "))
+	}
+	switch {
+	case len(alive) > 0 && v.Interrupted:
+		v.Outcome, v.Reason = checker.Inconclusive, "interrupted: "+v.Reason
+	case len(v.Kills) > 0:
+		v.Outcome = checker.Violated
+	}
 }
 
 // after returns a Progress that counts on from what is done already.

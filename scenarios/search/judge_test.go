@@ -64,23 +64,27 @@ func TestHunt(t *testing.T) {
 		reason   string
 		defect   model.Defects
 		breaks   []string
+		holds    []string
 		expected bool
 		why      string
 	}{
-		{"one property", model.TokenNotIncreased, []string{"token-order"}, true, ""},
-		{"several, broken by different schedules", model.RenewalRaisesToken, []string{"renewal-keeps-token", "no-false-fencing"}, true, ""},
-		{"one that it never breaks", model.StoreRefusesEqual, []string{"no-false-fencing", "token-order"}, false, "120 schedules did not break token-order"},
-		{"none of them", 0, []string{"token-order", "gives-up"}, false, "120 schedules did not break token-order, gives-up"},
+		{"one property", model.TokenNotIncreased, []string{"token-order"}, nil, true, ""},
+		{"several, broken by different schedules", model.RenewalRaisesToken, []string{"renewal-keeps-token", "no-false-fencing"}, nil, true, ""},
+		{"one that it never breaks", model.StoreRefusesEqual, []string{"no-false-fencing", "token-order"}, nil, false, "120 schedules did not break token-order"},
+		{"none of them", 0, []string{"token-order", "gives-up"}, nil, false, "120 schedules did not break token-order, gives-up"},
+		{"what must hold does", model.TokenNotIncreased, []string{"token-order"}, []string{"exclusive-grant"}, true, ""},
+		{"what must hold is broken later", model.RenewalRaisesToken, []string{"renewal-keeps-token"}, []string{"no-false-fencing"}, false, "broke no-false-fencing, which must hold"},
 	} {
 		s := sweepOf(t, c.defect, seeds)
-		v, err := s.Hunt(c.breaks)
+		x := scenarios.Exposure{Defect: c.defect, Breaks: c.breaks, Holds: c.holds}
+		v, err := s.Hunt(x)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if v.Expected != c.expected || v.Reason != c.why {
 			t.Errorf("%s: expected %t (%s), found %t (%s)", c.reason, c.expected, c.why, v.Expected, v.Reason)
 		}
-		survey, err := s.Survey(c.breaks)
+		survey, err := s.Survey(x)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,8 +102,11 @@ func TestHunt(t *testing.T) {
 				last = max(last, int64(hunted.Seed)+1)
 			}
 		}
-		if c.expected && v.Schedules != last {
-			t.Errorf("%s: expected to end with the last kill, at %d, found %d", c.reason, last, v.Schedules)
+		if len(c.holds) > 0 {
+			last = seeds // below the least that a hunt sweeps where something must hold
+		}
+		if (c.expected || len(c.holds) > 0) && v.Schedules != last {
+			t.Errorf("%s: expected to end with schedule %d, found %d", c.reason, last, v.Schedules)
 		}
 	}
 }
@@ -107,14 +114,15 @@ func TestHunt(t *testing.T) {
 // TestPieces: sweeping in pieces finds what one sweep finds.
 func TestPieces(t *testing.T) {
 	s := sweepOf(t, model.HolderIgnoresRejection, 1500)
-	whole, err := s.Hunt([]string{"gives-up"})
+	whole, err := s.Hunt(scenarios.Exposure{Breaks: []string{"gives-up"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	v := &Verdict{Result: Result{Inconclusive: map[string]int64{}}}
 	part := *s
 	for part.From < 1500 && len(v.Kills) == 0 {
-		if err := v.extend(&part, min(part.From+70, 1500)); err != nil {
+		part.To = min(part.From+70, 1500)
+		if err := v.extend(&part); err != nil {
 			t.Fatal(err)
 		}
 	}
