@@ -59,7 +59,13 @@ type Run struct {
 	// Sometimes says how often each danger was exercised, in display order.
 	Sometimes []Count    `json:"sometimes"`
 	Params    []KeyValue `json:"params"`
-	Findings  []Finding  `json:"findings"`
+	// Properties are those that were judged, in the order of their catalogue;
+	// may be empty.
+	Properties []Property `json:"properties,omitempty"`
+	// Kills says how many schedules it took until each property was first
+	// broken; may be empty.
+	Kills    []Count   `json:"kills,omitempty"`
+	Findings []Finding `json:"findings"`
 }
 
 // Count is a name and how often it happened.
@@ -72,6 +78,12 @@ type Count struct {
 type KeyValue struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
+}
+
+// Property is a property and the sentence that it promises.
+type Property struct {
+	Name      string `json:"name"`
+	Guarantee string `json:"guarantee,omitempty"`
 }
 
 // Finding is one broken property with its smallest counterexample.
@@ -89,6 +101,9 @@ type Finding struct {
 	// in words: "A paused for 35s before its write".
 	Decisions []string `json:"decisions"`
 	Replay    string   `json:"replay,omitempty"` // the command that reproduces it; empty for a recorded history
+	// Fingerprint is shared by findings of one cause. Empty means that the page
+	// takes the property and the kinds of the events of the chain.
+	Fingerprint string `json:"fingerprint,omitempty"`
 	// History is the run. It may be nil: the page then has neither lanes nor
 	// events, unless Open gives them.
 	History *history.History `json:"-"`

@@ -61,6 +61,7 @@ type findingPage struct {
 	// The first decisions, and those that unfold on demand.
 	Decisions, More []decision
 	Heading         string
+	ScenarioPage    string
 	Tenures         tenures
 	Figure          *figure
 	Table           table
@@ -130,7 +131,7 @@ func renderFinding(w io.Writer, doc *Document, run, finding int) error {
 	if err != nil {
 		return err
 	}
-	p := findingPage{Doc: doc, Run: r, Finding: f, Control: r.control(), Good: r.passed(), Heading: heading(f), Figure: v.layout(), Tenures: v.tenures(), Table: v.table(), Facts: facts(r)}
+	p := findingPage{Doc: doc, Run: r, Finding: f, Control: r.control(), Good: r.passed(), Heading: heading(f), ScenarioPage: scenarioNames(doc)[r.Scenario], Figure: v.layout(), Tenures: v.tenures(), Table: v.table(), Facts: facts(r)}
 	for _, l := range f.Chain {
 		item := chainItem{Link: l, When: v.clock.instant(l.Time)}
 		if pos, ok := v.at[l.Index]; ok {
@@ -274,6 +275,8 @@ type suitePage struct {
 	Summary string
 	Wrong   []suiteRun // not as expected, or inconclusive
 	Runs    []suiteRun // all, the wrong ones first
+	Matrix  matrix
+	Groups  []failureGroup
 }
 
 type suiteRun struct {
@@ -281,14 +284,17 @@ type suiteRun struct {
 	Control bool
 	Good    bool
 	Word    string // the verdict in a word
-	Items   []suiteFinding
-	Missed  []string // properties that had to break and did not
-	Dangers []Count
+	// ScenarioPage is the page of its scenario.
+	ScenarioPage string
+	Items        []suiteFinding
+	Missed       []string // properties that had to break and did not
+	Dangers      []Count
 }
 
 type suiteFinding struct {
 	*Finding
-	Page string
+	Page    string
+	Heading string
 }
 
 func renderSuite(w io.Writer, doc *Document, names [][]string) error {
@@ -320,6 +326,13 @@ func renderSuite(w io.Writer, doc *Document, names [][]string) error {
 	}
 	p.Wrong = append(append(p.Wrong, wrong...), open...)
 	p.Runs = append(append(append(p.Runs, p.Wrong...), caught...), held...)
+	pages := scenarioNames(doc)
+	for _, list := range [][]suiteRun{p.Wrong, p.Runs} {
+		for i := range list {
+			list[i].ScenarioPage = pages[list[i].Scenario]
+		}
+	}
+	p.Matrix, p.Groups = newMatrix(doc, names), groups(doc, names)
 	p.Summary = summary(controls, defects, schedules)
 	p.Verdict, p.Words = verdict(len(doc.Runs), len(wrong), len(open))
 	return templates.ExecuteTemplate(w, "suite", p)
@@ -328,7 +341,7 @@ func renderSuite(w io.Writer, doc *Document, names [][]string) error {
 func newSuiteRun(r *Run, names []string) suiteRun {
 	s := suiteRun{Run: r, Control: r.control(), Good: r.passed(), Dangers: r.Sometimes}
 	for i := range r.Findings {
-		s.Items = append(s.Items, suiteFinding{&r.Findings[i], names[i]})
+		s.Items = append(s.Items, suiteFinding{&r.Findings[i], names[i], heading(&r.Findings[i])})
 	}
 	for _, b := range r.Breaks {
 		if !has(r.Broken, b) {

@@ -114,16 +114,31 @@ func (d *drawing) line(p *panel, before history.Token, shown []acceptance, y fun
 	p.Path = path + fmt.Sprintf("H%d", d.fig.Width)
 }
 
+// maxLeftOut is how many tokens presented at events that are left out still have
+// a point: more would lie on each other.
+const maxLeftOut = 20
+
+func (d *drawing) leftOut(shown []acceptance) int {
+	n := 0
+	for _, a := range shown {
+		if _, drawn := d.column[a.pos]; !drawn {
+			n++
+		}
+	}
+	return n
+}
+
 // points draws the presented tokens. Several in one place, in a part that is
-// not drawn, are one point.
+// not drawn, are one point, and none when there are very many.
 func (d *drawing) points(p *panel, shown []acceptance, y func(history.Token) int) {
 	type place struct{ x, y int }
 	seen := map[place]bool{}
+	crowded := d.leftOut(shown) > maxLeftOut
 	taken := map[int]int{} // by height: x up to which there is text
 	for i, a := range shown {
 		at := place{d.x(a.pos), y(a.token)}
 		violation := a.pos == d.violation
-		if _, drawn := d.column[a.pos]; !drawn && seen[at] {
+		if _, drawn := d.column[a.pos]; !drawn && (seen[at] || crowded) {
 			continue
 		}
 		seen[at] = true

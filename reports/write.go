@@ -6,14 +6,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
 
 // Write writes the report into the folder dir, which it creates when it is
-// missing: index.html and a page for each finding, named
-// run-<scenario>-<defect>-<property>.html. Files of the same names are
-// replaced, others are left alone.
+// missing: index.html, a page for each finding, named
+// run-<scenario>-<defect>-<property>.html, and one for each scenario. Files of
+// the same names are replaced. Pages that an earlier report left there and this
+// one does not have are removed, so that no old verdict stands among the new
+// ones; a page is known by its name and by what it says of its generator. Other
+// files are left alone.
 //
 // Every page is rendered before the first is written, and each is written
 // beside its place and renamed, index.html last: a reader never sees half a
@@ -35,7 +39,51 @@ func Write(dir string, doc *Document) error {
 			return err
 		}
 	}
+	return sweep(dir, pages)
+}
+
+// marker is in the first lines of every page, which are at most markerWithin
+// bytes.
+const (
+	marker       = `<meta name="generator" content="staleproof report">`
+	markerWithin = 512
+)
+
+// pageName is how the pages of Write are named, index.html excepted.
+var pageName = regexp.MustCompile(`^(run|scenario)-[a-z0-9-]+\.html$`)
+
+// sweep removes the pages of an earlier report that are not among pages.
+func sweep(dir string, pages []page) error {
+	keep := map[string]bool{}
+	for _, p := range pages {
+		keep[p.name] = true
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if keep[e.Name()] || !e.Type().IsRegular() || !pageName.MatchString(e.Name()) || !marked(path) {
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("report: expected to remove the page of an earlier report: %w", err)
+		}
+	}
 	return nil
+}
+
+// marked says whether the file at path is a page of a report.
+func marked(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, markerWithin)
+	n, _ := io.ReadFull(f, head)
+	return bytes.Contains(head[:n], []byte(marker))
 }
 
 // page is a rendered file.
@@ -56,6 +104,20 @@ func render(doc *Document) ([]page, error) {
 			}
 			pages = append(pages, page{names[r][f], legible(b.Bytes())})
 		}
+	}
+	scenarios := scenarioNames(doc)
+	done := map[string]bool{}
+	for r := range doc.Runs {
+		s := doc.Runs[r].Scenario
+		if done[s] {
+			continue
+		}
+		done[s] = true
+		var b bytes.Buffer
+		if err := renderScenario(&b, doc, s, names); err != nil {
+			return nil, fmt.Errorf("report: %s: %w", scenarios[s], err)
+		}
+		pages = append(pages, page{scenarios[s], legible(b.Bytes())})
 	}
 	var b bytes.Buffer
 	if err := renderSuite(&b, doc, names); err != nil {

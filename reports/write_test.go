@@ -81,7 +81,7 @@ func TestWriteGolden(t *testing.T) {
 	if err := Write(dir, textbook()); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"index.html", "run-textbook-store-ignores-token-no-stale-write.html"}
+	want := []string{"index.html", "run-textbook-store-ignores-token-no-stale-write.html", "scenario-textbook.html"}
 	if diff := cmp.Diff(want, listing(t, dir)); diff != "" {
 		t.Fatalf("files (-want +got):\n%s", diff)
 	}
@@ -226,6 +226,46 @@ func BenchmarkWrite100k(b *testing.B) {
 	for b.Loop() {
 		if _, err := render(doc); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestWriteSweeps holds a report to leaving no page of an earlier one, and
+// nobody else's file gone.
+func TestWriteSweeps(t *testing.T) {
+	dir := t.TempDir()
+	if err := Write(dir, textbook()); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"run-mine.html":     "<html>mine</html>",
+		"notes.html":        marker,
+		"scenario-old.html": "<head>" + marker,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "run-folder.html"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, &Document{Format: Format, Runs: []Run{{Scenario: "lf", Status: Satisfied, Expected: true}}}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"index.html", "notes.html", "run-folder.html", "run-mine.html", "scenario-lf.html"}
+	if diff := cmp.Diff(want, listing(t, dir)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryPageIsMarked(t *testing.T) {
+	pages, err := render(suite())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pages {
+		if at := bytes.Index(p.body, []byte(marker)); at < 0 || at+len(marker) > markerWithin {
+			t.Errorf("%s: expected the marker within %d bytes, found it at %d", p.name, markerWithin, at)
 		}
 	}
 }

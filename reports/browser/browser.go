@@ -69,13 +69,14 @@ type View struct {
 // Tab is a page that is open.
 type Tab struct {
 	context.Context
+	view     View
 	mu       sync.Mutex
 	complain []string // errors of the console, and requests
 }
 
 // Open opens a page in a tab of its own. The function that it returns closes it.
 func Open(browser context.Context, url string, v View) (*Tab, context.CancelFunc, error) {
-	t := &Tab{}
+	t := &Tab{view: v}
 	ctx, end := chromedp.NewContext(browser, chromedp.WithListener(func(event any) { t.hear(event, url) }))
 	if err := chromedp.Do(ctx); err != nil { // opens the tab, which lives as long as this context
 		return t, end, err
@@ -87,7 +88,7 @@ func Open(browser context.Context, url string, v View) (*Tab, context.CancelFunc
 		scheme = "dark"
 	}
 	err := chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: v.Width, Height: v.Height, DeviceScaleFactor: 1, Mobile: v.Width < 600})
+		err := size(ctx, target, v.Width, v.Height)
 		if err == nil {
 			_, err = cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 		}
@@ -100,6 +101,12 @@ func Open(browser context.Context, url string, v View) (*Tab, context.CancelFunc
 		err = t.ready()
 	}
 	return t, func() { cancel(); end() }, err
+}
+
+func size(ctx context.Context, target *chromedp.Target, width, height int64) error {
+	_, err := cdp.Call(ctx, target, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 600})
+	return err
 }
 
 // ready waits for the script of the page, if it has one.
@@ -161,7 +168,20 @@ func (t *Tab) Press(keys ...string) error {
 
 // Shot writes a picture of the whole page to path.
 func (t *Tab) Shot(path string) error {
-	picture, err := chromedp.Run(t, chromedp.FullScreenshot(100))
+	height, err := Eval[int64](t, `document.documentElement.scrollHeight`)
+	if err != nil {
+		return err
+	}
+	err = chromedp.Do(t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		return size(ctx, target, t.view.Width, height)
+	}))
+	if err != nil {
+		return err
+	}
+	if _, err := Eval[bool](t, settle); err != nil {
+		return err
+	}
+	picture, err := chromedp.Run(t, chromedp.CaptureScreenshot())
 	if err != nil {
 		return err
 	}

@@ -263,7 +263,7 @@ func TestHundredThousandEvents(t *testing.T) {
 	ready := eval[string](t, tab, `document.documentElement.dataset.ready`)
 	var ms int
 	fmt.Sscan(ready, &ms)
-	t.Logf("ready after %s ms, %d KB", ready, size(t, address)/1024)
+	t.Logf("ready after %s ms, %d KB", ready, weight(t, address)/1024)
 	if ms == 0 || ms >= 1000 {
 		t.Errorf("expected the page to be ready in less than a second, found %q ms", ready)
 	}
@@ -283,7 +283,7 @@ func TestHundredThousandEvents(t *testing.T) {
 	quiet(t, tab)
 }
 
-func size(t *testing.T, address string) int64 {
+func weight(t *testing.T, address string) int64 {
 	t.Helper()
 	info, err := os.Stat(strings.TrimPrefix(address, "file://"))
 	if err != nil {

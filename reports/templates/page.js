@@ -154,8 +154,8 @@ function look(from, to) {
 // lookAround shows what the finding names, or as much as can be read.
 function lookAround(pos) {
   const cited = data.cited.filter((p) => p <= pos && pos - p < 150);
-  const from = cited.length ? cited[0] : pos - 60;
-  const first = Math.max(from - 3, pos - (reduced.matches ? 24 : 150));
+  const from = Math.min(cited.length ? cited[0] - 3 : pos, pos - 40);
+  const first = Math.max(from, pos - (reduced.matches ? 24 : 150));
   look(axisOf(Math.max(0, first)), axisOf(Math.min(data.n - 1, pos + 6)));
 }
 
@@ -291,7 +291,7 @@ function draw() {
   drawOps(clipped);
   drawMessages(clipped, hi - lo);
   drawMarks(clipped, lo, hi);
-  drawFence(clipped, front, lo, hi);
+  drawFence(ground, clipped, front, lo, hi);
   drawAxis(front, lo, hi);
   svg.replaceChildren(root);
   drawOverview();
@@ -424,7 +424,7 @@ function drawGuides(to) {
     const bad = pos === data.violation;
     make("path", { class: "guide" + (bad ? " g-violation" : ""), fill: "none", "stroke-dasharray": "2 3", d: `M${x} 24V${frame.height - 40}` }, to);
     const steps = data.steps.get(pos);
-    if (!steps || x < taken + 22) continue;
+    if (!steps || x < taken + 22 || x < frame.gutter + 10 || x > frame.width - 10) continue;
     taken = x;
     const g = make("g", { class: "badge" + (bad ? " b-violation" : "") }, to), text = steps.join(","), w = Math.max(18, text.length * 7 + 8);
     make("rect", { x: x - w / 2, y: 5, width: w, height: 18, rx: 9 }, g);
@@ -566,7 +566,7 @@ function drawSymbol(to, pos, x, row) {
 
 // drawFence draws the greatest accepted token of the scope as a step line.
 // Stale presentations lie below it.
-function drawFence(to, front, lo, hi) {
+function drawFence(ground, to, front, lo, hi) {
   const f = data.fence;
   if (!f.pos.length) return;
   const scope = currentScope(), inView = [];
@@ -581,7 +581,7 @@ function drawFence(to, front, lo, hi) {
     most = Math.max(most, f.token[i], f.greatest[i]);
   }
   const top = frame.fenceTop + 30, y = (t) => top + (most === least ? 34 : ((most - t) / (most - least)) * 68);
-  fenceLabels(front, y, least, most, inView);
+  fenceLabels(ground, front, y, least, most, inView);
   let d = `M${frame.gutter} ${y(before)}`, at = before, lastX = -1;
   for (const i of inView) {
     if (f.greatest[i] === at) continue;
@@ -595,7 +595,7 @@ function drawFence(to, front, lo, hi) {
   fencePoints(to, y, inView);
 }
 
-function fenceLabels(front, y, least, most, inView) {
+function fenceLabels(ground, front, y, least, most, inView) {
   const f = data.fence, narrow = frame.gutter < 50;
   make("text", { class: "t-muted", x: 8, y: frame.fenceTop + 14 }, front, narrow ? "highest accepted token of " + clip(data.strings[currentScope()], 22) : "highest token");
   if (!narrow) make("text", { class: "lane-name", x: 8, y: frame.fenceTop + 30 }, front, clip(data.strings[currentScope()], 12));
@@ -605,7 +605,7 @@ function fenceLabels(front, y, least, most, inView) {
     if (y(t) - last < 13) continue;
     last = y(t);
     const text = clip(data.tokens[t] || "none", narrow ? 8 : 12);
-    make("path", { class: "level", d: `M${frame.gutter} ${last}H${frame.width}` }, front);
+    make("path", { class: "level", d: `M${frame.gutter} ${last}H${frame.width}` }, ground);
     make("text", { class: narrow ? "halo t-num" : "t-num", x: narrow ? frame.gutter + 2 : frame.gutter - 7, y: last + (narrow ? -4 : 4), "text-anchor": narrow ? "start" : "end" }, front, text);
   }
 }
