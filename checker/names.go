@@ -42,25 +42,32 @@ type table struct {
 	list   []string
 	sorted []int32          // the numbers by name, once a key is asked for
 	index  map[string]int32 // only once list outgrows fewNames
-	last   int32
+	recent [16]int32        // by last byte, where names of one family differ: the number found last
 }
 
 // fewNames is how many names a scan beats a map for.
 const fewNames = 12
 
 func (t *table) id(s string) int32 {
-	if int(t.last) < len(t.list) && same(t.list[t.last], s) {
-		return t.last
+	recent := &t.recent[0]
+	if n := len(s); n > 0 {
+		recent = &t.recent[s[n-1]&15]
 	}
+	if i := int(*recent); i >= len(t.list) || t.list[i] != s {
+		*recent = t.find(s)
+	}
+	return *recent
+}
+
+// find returns the number of s, a new one if it has none.
+func (t *table) find(s string) int32 {
 	if t.index == nil {
 		for i := range t.list {
 			if same(t.list[i], s) {
-				t.last = int32(i)
-				return t.last
+				return int32(i)
 			}
 		}
 	} else if i, ok := t.index[s]; ok {
-		t.last = i
 		return i
 	}
 	return t.add(s)
@@ -84,7 +91,6 @@ func (t *table) add(s string) int32 {
 			t.index[name] = int32(j)
 		}
 	}
-	t.last = i
 	return i
 }
 
@@ -101,7 +107,7 @@ func (t *table) order() []int32 {
 }
 
 func (t *table) clone() table {
-	c := table{list: slices.Clone(t.list), sorted: slices.Clone(t.sorted), last: t.last}
+	c := table{list: slices.Clone(t.list), sorted: slices.Clone(t.sorted), recent: t.recent}
 	if t.index != nil {
 		c.index = make(map[string]int32, 2*len(t.list))
 		for i, name := range t.list {

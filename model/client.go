@@ -40,16 +40,16 @@ func NewClient(p *sim.Proc, cfg Config, manager, store sim.ID, line string) *Cli
 // Acquire asks the lease manager for a lease.
 func (c *Client) Acquire(ctx context.Context, resource string, ttl time.Duration) (Lease, error) {
 	c.basis = 0
-	return c.acquire(ctx, Request{F: history.Acquire, Resource: resource, TTL: ttl})
+	return c.acquire(ctx, &Request{F: history.Acquire, Resource: resource, TTL: ttl})
 }
 
 // Reenter acquires l once more: a lock taken inside a lock. The lease manager
 // knows it by its identity.
 func (c *Client) Reenter(ctx context.Context, l Lease) (Lease, error) {
-	return c.acquire(ctx, Request{F: history.Acquire, Resource: l.Resource, Lease: l.ID, TTL: l.TTL})
+	return c.acquire(ctx, &Request{F: history.Acquire, Resource: l.Resource, Lease: l.ID, TTL: l.TTL})
 }
 
-func (c *Client) acquire(ctx context.Context, r Request) (Lease, error) {
+func (c *Client) acquire(ctx context.Context, r *Request) (Lease, error) {
 	sent := sim.Now(ctx)
 	reply, err := c.do(ctx, c.manager, r)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Client) acquire(ctx context.Context, r Request) (Lease, error) {
 // Renew extends l.
 func (c *Client) Renew(ctx context.Context, l Lease) (Lease, error) {
 	sent := sim.Now(ctx)
-	reply, err := c.do(ctx, c.manager, Request{F: history.Renew, Resource: l.Resource, Token: l.Token, Lease: l.ID, TTL: l.TTL})
+	reply, err := c.do(ctx, c.manager, &Request{F: history.Renew, Resource: l.Resource, Token: l.Token, Lease: l.ID, TTL: l.TTL})
 	if err != nil {
 		return l, err
 	}
@@ -73,7 +73,7 @@ func (c *Client) Renew(ctx context.Context, l Lease) (Lease, error) {
 
 // Release gives l back.
 func (c *Client) Release(ctx context.Context, l Lease) error {
-	_, err := c.do(ctx, c.manager, Request{F: history.Release, Resource: l.Resource, Token: l.Token, Lease: l.ID})
+	_, err := c.do(ctx, c.manager, &Request{F: history.Release, Resource: l.Resource, Token: l.Token, Lease: l.ID})
 	return err
 }
 
@@ -108,11 +108,11 @@ func (c *Client) ask(ctx context.Context, f history.F, resource string, l Lease,
 	if f == history.Write {
 		r.Basis = c.basis
 	}
-	return c.do(ctx, c.store, r)
+	return c.do(ctx, c.store, &r)
 }
 
 // do sends a request, waits for the answer and records both.
-func (c *Client) do(ctx context.Context, to sim.ID, r Request) (Reply, error) {
+func (c *Client) do(ctx context.Context, to sim.ID, r *Request) (Reply, error) {
 	p := sim.FromContext(ctx)
 	r.Op, r.Client = p.Serial(), c.client
 	e := c.rec.begin(history.Invoke, r.F, r.Op, r.Resource)
@@ -121,7 +121,7 @@ func (c *Client) do(ctx context.Context, to sim.ID, r Request) (Reply, error) {
 		e.Value, e.Basis = history.IntValue(r.Value), r.Basis
 	}
 	c.tell(p)
-	body, err := p.Call(to, r, c.cfg.Timeout)
+	body, err := p.Call(to, *r, c.cfg.Timeout)
 	reply, answered := body.(Reply)
 	if err != nil || !answered {
 		e.Type, e.Error = history.Info, "timeout"
@@ -130,7 +130,7 @@ func (c *Client) do(ctx context.Context, to sim.ID, r Request) (Reply, error) {
 		c.process = c.base + "/" + strconv.Itoa(c.unknown)
 		return Reply{}, ErrUnknownOutcome
 	}
-	if err = c.outcome(e, &r, &reply); err == nil && (r.F == history.Read || r.F == history.Write) {
+	if err = c.outcome(e, r, &reply); err == nil && (r.F == history.Read || r.F == history.Write) {
 		c.basis = r.Op
 	}
 	c.tell(p)

@@ -12,11 +12,12 @@ import (
 // with a token greater than all before and an identity of its own. Leases end on
 // its own monotonic clock. What it promises is on its disk before it says so.
 type LeaseManager struct {
-	cfg    Config
-	leases []granted
-	issued int64 // identities given out in this incarnation
-	busy   *sim.Mutex
-	rec    reporter
+	cfg            Config
+	leases         []granted
+	issued         int64 // identities given out in this incarnation
+	busy           *sim.Mutex
+	rec            reporter
+	keyOf, lastKey string // the resource last written, and its key
 }
 
 // granted is the state of one resource: the counter outlives the lease.
@@ -231,12 +232,20 @@ func (m *LeaseManager) commit(p *sim.Proc, next granted) Reply {
 	case d.Has(SnapshotRestored) && next.Did == history.Grant && next.Generation%2 == 1:
 		p.Put(snapshotKey+next.Resource, next)
 	}
-	p.Put(currentKey+next.Resource, next)
+	p.Put(m.key(next.Resource), next)
 	p.Sync()
 	g := m.lease(next.Resource)
 	*g = next
 	m.tell(p, g)
 	return g.reply()
+}
+
+// key is where the disk holds the state of a resource.
+func (m *LeaseManager) key(resource string) string {
+	if m.keyOf != resource {
+		m.keyOf, m.lastKey = resource, currentKey+resource
+	}
+	return m.lastKey
 }
 
 // did says what changes g now.

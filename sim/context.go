@@ -25,6 +25,13 @@ func FromContext(ctx context.Context) *Proc {
 	if c, ok := ctx.(*procContext); ok {
 		return c.p
 	}
+	return fromWrapped(ctx)
+}
+
+// fromWrapped is FromContext for a context made from that of a task.
+//
+//go:noinline
+func fromWrapped(ctx context.Context) *Proc {
 	if c, ok := ctx.Value(procKey{}).(*procContext); ok {
 		return c.p
 	}

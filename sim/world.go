@@ -550,9 +550,11 @@ func (w *World) schedule(e entry) {
 	switch {
 	case w.cfg.Timing != Timed:
 		e.at = 0 // the order of scheduling is the only one
-	case w.soon && e.at < w.soonest.at:
-		e, w.soonest = w.soonest, e
-	case !w.soon && (len(w.queue) == 0 || e.at < w.queue[0].at):
+	case w.soon:
+		if e.at < w.soonest.at {
+			e, w.soonest = w.soonest, e
+		}
+	case len(w.queue) == 0 || e.at < w.queue[0].at:
 		w.soonest, w.soon = e, true
 		return
 	}
