@@ -301,12 +301,37 @@ func TestProcessFaults(t *testing.T) {
 					say(p, "after %v", p.Now())
 					p.Sleep(10 * milli)
 					p.Yield("there")
-					now := p.Now()
-					say(p, "end %v, wall %v", now, p.Wall().Sub(time.Unix(0, 0)))
+					wall := p.Wall().Sub(time.Unix(0, 0))
+					say(p, "end %v, wall %v", p.Now(), wall)
 				})
 			})
 			diffTape(t, heard, x.want)
 		})
+	}
+}
+
+// TestAfterDuringFreeze: what a process sent itself comes when its clock is there.
+func TestAfterDuringFreeze(t *testing.T) {
+	for _, x := range []struct{ schedule, want string }{
+		{"", "10 S: alarm at 10ms"},
+		{"S/pause#0=1", "25 S: alarm at 25ms"},
+		{"S/suspend#0=1", "30 S: alarm at 10ms"},
+		{"S/drift#0=1 S/suspend#0=1", "31.111112 S: alarm at 10ms"},
+	} {
+		heard := remarks()
+		cfg := Config{Pauses: []time.Duration{20 * milli}, Suspends: []time.Duration{20 * milli}, Drifts: []int64{-100_000}}
+		play(t, cfg, replaying(t, x.schedule, "S", "P"), heard, func(w *World) {
+			w.Serve("S", func() Handler {
+				return &booting{
+					start:  func(p *Proc) { p.After(10*milli, "alarm"); p.Sleep(5 * milli); p.Yield("here") },
+					handle: func(p *Proc, m Message) { say(p, "%v at %v", m.Body, p.Now()) },
+				}
+			})
+			spawn(w, "P", func(p *Proc) { p.Sleep(time.Second) })
+		})
+		if got := heard.String(); got != x.want {
+			t.Errorf("%s: %s, want %s", x.schedule, got, x.want)
+		}
 	}
 }
 
@@ -456,6 +481,7 @@ func TestTaskOrder(t *testing.T) {
 		{"P/task#0=3", "m1 c1 c2 a1 a2 b1 b2 m2", "preempted by the last"},
 		{"P/task#1=2", "m1 m2 c1 c2 a1 a2 b1 b2", "main has ended, the last goes first"},
 		{"P/task#0=2 P/task#1=1", "m1 b1 a1 a2 c1 c2 m2 b2", "a preempted task's successor is preempted too"},
+		{"P/task#0=1 P/task#2=1", "m1 a1 a2 c1 c2 b1 b2 m2", "after a preemption the next pick is a choice again"},
 		{"P/task#0=4", "m1 m2 a1 a2 b1 b2 c1 c2", "there are but three others"},
 	} {
 		if got := run(x.schedule); got != x.want {
