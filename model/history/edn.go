@@ -14,13 +14,7 @@ import (
 //	{:type :invoke, :f :write, :value 3, :process 4, :time 120, :index 0}
 //	#jepsen.history.Op{:type :ok, :f :write, :value 3, :process 4, :time 155, :index 1}
 //
-// What an operation means, [jepsen] says. A value that is neither an integer
-// nor a text nor nil becomes JSON, in one form for equal values: vectors and
-// lists are arrays; maps are objects, in the order of their keys; keywords and
-// symbols are strings like any other; a set #{2 1} is {"#set":[1,2]}, a tagged
-// #inst "x" is {"#inst":"x"}. An integer beyond 64 bits, a ratio, ##NaN, a
-// pattern and a character are texts, and so is, as it stands in the file, a
-// value nested more than 100 deep or longer than 1 MiB.
+// [Formats] says what an operation means, and what becomes of values.
 type ednSource struct {
 	entries entryReader
 	parser  ednParser

@@ -41,7 +41,54 @@ func openReader(r io.Reader, file string) (Source, error) {
 	return source, nil
 }
 
-// Formats returns the names of the formats that can be read.
+// Formats returns the names of the formats that can be read:
+//
+//	staleproof    the lines of [WriteAll]
+//	edn           EDN of Jepsen and Knossos: a vector or a list of maps, or one map after another
+//	jepsen-json   JSON with the same fields: an array of objects, or one object after another
+//	jepsen-log    the lines that Jepsen logs about its operations
+//
+// The operations of Jepsen's tests become these events:
+//
+//	:read :write :cas :delete      the same; [old new] of a :cas is Expect and Value
+//	:acquire :lock                 Acquire
+//	:renew :refresh                Renew
+//	:release :unlock               Release
+//	:read-operation                Acquire, whose Token is the answer
+//
+// A read's value is its answer; of an invoke, a fail or an info it means
+// nothing. Values are integers, texts (strings, keywords, symbols) and nil; any
+// other is [Raw]. In EDN equal values have one form: vectors and lists are
+// arrays; maps are objects, in the order of their keys; a set #{2 1} is
+// {"#set":[1,2]}, and a tagged #inst "x" is {"#inst":"x"}. An integer beyond 64
+// bits, a ratio, ##NaN, a pattern and a character are texts, and so is, as it
+// stands in the file, a value nested more than 100 deep.
+//
+// The value of an operation on a lock names the lock when it is invoked: that
+// is the Resource, of its end too. What an ok answers is
+//   - nothing, nil, true, "true" or the lock's name again: it was done;
+//   - false, "false" or "": it was refused, which is a Fail with the Error
+//     "refused" (AtlasDB's clients answer so when the lease is lost);
+//   - an integer above 0: the fencing token, and so is one under :fence or
+//     :token of a map (Hazelcast's clients answer so);
+//   - another text: the identity of the lease.
+//
+// A :read-operation takes the next timestamp of a timestamp service. Each is
+// handed out once, as a lease manager hands out tokens, and so it is an
+// Acquire: of no lease that anybody gives back, and of no resource. Its Token
+// must obey what the token of any acquisition must. (The Token of a Read is one
+// that the client presents, which this is not.)
+//
+// What a nemesis does is a Note where its name or its value says what it is,
+// and is skipped where not. The same holds for an info of a process that is no
+// number and has no operation open: it needs no invoke.
+//
+// Index is :index, or where there is none the number of the entry from 0, as
+// Jepsen gives it; in a log it is the number of the line. Time is :time, in
+// nanoseconds. Error is :error, or what a failed operation has in the place of
+// its value. Jepsen gives a client whose operation ended in an info another
+// process number, so Process names who runs one operation at a time, and Client
+// stays empty. Other fields are skipped, whatever they hold.
 func Formats() []string {
 	var names []string
 	for _, f := range formats {

@@ -13,7 +13,7 @@ import (
 //	{"type": "invoke", "f": "lock", "value": "bob", "process": 3, "time": 30944338628}
 //	{"type": "ok", "f": "lock", "value": "LockRefreshToken [tokenId=1k3w]", "process": 3, "time": 30949223140}
 //
-// What an operation means, [jepsen] says. Values are as in a file of this
+// [Formats] says what an operation means. Values are as in a file of this
 // package's own, except that an integer beyond 64 bits is a text, and so is, as
 // it stands in the file, a value nested more than 100 deep.
 type jepsenJSON struct {

@@ -16,8 +16,8 @@ import (
 // and skips every other line of the log. What stands before the process number
 // does not matter. An event's index is the number of its line; there are no
 // times and no resources. After an :info Jepsen gives the client another
-// process number. Operations without an end stay open. What an operation means,
-// [jepsen] says.
+// process number. Operations without an end stay open. [Formats]
+// says what an operation means.
 type jepsenLog struct {
 	lines  *lineReader
 	json   parser // of numbers
