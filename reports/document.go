@@ -101,6 +101,11 @@ type Finding struct {
 	// in words: "A paused for 35s before its write".
 	Decisions []string `json:"decisions"`
 	Replay    string   `json:"replay,omitempty"` // the command that reproduces it; empty for a recorded history
+	// Partial are porcupine's partial linearizations, for a history that it
+	// judged: orders, none of which can be made longer, in which the
+	// specification explains as many operations as possible, each named by its
+	// number. The longest come first. May be empty.
+	Partial [][]int64 `json:"partial,omitempty"`
 	// Fingerprint is shared by findings of one cause. Empty means that the page
 	// takes the property and the kinds of the events of the chain.
 	Fingerprint string `json:"fingerprint,omitempty"`

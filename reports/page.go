@@ -63,6 +63,7 @@ type findingPage struct {
 	Heading         string
 	ScenarioPage    string
 	Tenures         tenures
+	Partial         []linearization
 	Figure          *figure
 	Table           table
 	Facts           []KeyValue
@@ -131,7 +132,7 @@ func renderFinding(w io.Writer, doc *Document, run, finding int) error {
 	if err != nil {
 		return err
 	}
-	p := findingPage{Doc: doc, Run: r, Finding: f, Control: r.control(), Good: r.passed(), Heading: heading(f), ScenarioPage: scenarioNames(doc)[r.Scenario], Figure: v.layout(), Tenures: v.tenures(), Table: v.table(), Facts: facts(r)}
+	p := findingPage{Doc: doc, Run: r, Finding: f, Control: r.control(), Good: r.passed(), Heading: heading(f), ScenarioPage: scenarioNames(doc)[r.Scenario], Figure: v.layout(), Tenures: v.tenures(), Partial: v.partial(), Table: v.table(), Facts: facts(r)}
 	for _, l := range f.Chain {
 		item := chainItem{Link: l, When: v.clock.instant(l.Time)}
 		if pos, ok := v.at[l.Index]; ok {
@@ -343,11 +344,7 @@ func newSuiteRun(r *Run, names []string) suiteRun {
 	for i := range r.Findings {
 		s.Items = append(s.Items, suiteFinding{&r.Findings[i], names[i], heading(&r.Findings[i])})
 	}
-	for _, b := range r.Breaks {
-		if !has(r.Broken, b) {
-			s.Missed = append(s.Missed, b)
-		}
-	}
+	s.Missed = missed(r)
 	switch {
 	case r.Status == Inconclusive:
 		s.Word = "inconclusive"
