@@ -225,16 +225,18 @@ func (c *Seeded) Sites() SiteSet {
 }
 
 // Choose draws the answer to ch.
-func (c *Seeded) Choose(ch Choice) int {
-	r := c.draw(ch.Key)
-	rate := uint64(c.Rates[ch.Site])
+func (c *Seeded) Choose(ch Choice) int { return c.answer(ch.Key, ch.Options) }
+
+func (c *Seeded) answer(k Key, options int) int {
+	r := c.draw(k)
+	rate := uint64(c.Rates[k.Site])
 	if rate == Uniform {
-		return below(scramble(r), ch.Options)
+		return below(scramble(r), options)
 	}
 	if r>>48 >= rate {
 		return 0
 	}
-	return 1 + below(scramble(r), ch.Options-1)
+	return 1 + below(scramble(r), options-1)
 }
 
 // draw is the pseudo-random function behind the seeded choosers.

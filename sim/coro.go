@@ -41,24 +41,33 @@ func (w *World) newCoro() *coro {
 }
 
 // drive runs the world from the stack of self until it is self's turn. It
-// returns false when the world was closed meanwhile.
+// returns false when the world was closed meanwhile. Proc.waitFor does the same.
 func (w *World) drive(self *coro) bool {
 	for {
-		if w.turn == nil {
-			w.turn = w.next()
-		}
-		switch t := w.turn; {
-		case t == self:
-			w.turn, w.live = nil, self
+		t := w.whose(self)
+		if t == self {
 			return true
-		case t.onChain: // further down: hand the stack back
-			self.onChain = false
-			if !self.suspend(struct{}{}) {
-				return false
-			}
-		default:
+		}
+		if !t.onChain {
 			t.onChain = true
 			t.resume()
+		} else if self.onChain = false; !self.suspend(struct{}{}) { // further down: hand the stack back
+			return false
 		}
 	}
+}
+
+// whose lets the world go on until it is a coroutine's turn, and returns it;
+// self, if it is that, goes on.
+func (w *World) whose(self *coro) *coro {
+	t := w.turn
+	if t == nil {
+		t = w.next()
+	}
+	if t != self {
+		w.turn = t
+		return t
+	}
+	w.turn, w.live = nil, self
+	return t
 }

@@ -12,21 +12,30 @@ func (w *World) happen() {
 		w.happenAny()
 		return
 	}
-	first := w.first()
-	switch {
-	case first == nil:
-		w.finish(EndIdle, nil)
-	case first.at > w.horizon:
-		w.finish(EndHorizon, nil)
-	case w.events >= w.maxEvents:
-		w.finish(EndLimit, nil)
-	default:
-		w.now = first.at
-		w.events++
-		if w.sites.Has(SiteTie) && w.tied() {
-			w.apply(w.untie())
+	first := &w.soonest
+	if !w.soon || first.kind != atDelivery {
+		if first = w.first(); first == nil {
+			w.finish(EndIdle, nil)
 			return
 		}
+	}
+	switch {
+	case first.at > w.horizon:
+		w.finish(EndHorizon, nil)
+		return
+	case w.events >= w.maxEvents:
+		w.finish(EndLimit, nil)
+		return
+	}
+	w.now = first.at
+	w.events++
+	switch {
+	case w.sites.Has(SiteTie) && w.tied():
+		w.apply(w.untie())
+	case w.soon && first.kind == atDelivery:
+		w.soon = false
+		w.land(w.processes[first.proc], first.ref)
+	default:
 		w.apply(w.pop())
 	}
 }
@@ -124,11 +133,9 @@ func (w *World) untie() entry {
 
 func (w *World) apply(e entry) {
 	n := w.processes[e.proc]
-	if e.kind == atDelivery {
-		w.land(n, e.ref)
-		return
-	}
 	switch e.kind {
+	case atDelivery:
+		w.land(n, e.ref)
 	case atWake:
 		w.ring(n, e)
 	case atTimer:

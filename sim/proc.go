@@ -228,13 +228,37 @@ func (p *Proc) Sleep(d time.Duration) {
 	p.waitFor(waitTime, d)
 }
 
-// waitFor blocks until what kind says comes, or the timeout.
+// waitFor blocks until what kind says comes, or the timeout. It is World.drive
+// once more: after a switch of stacks a processor mispredicts every return, so
+// that each frame between the switch and the process costs as much as 50
+// instructions.
 func (p *Proc) waitFor(kind waitKind, timeout time.Duration) bool {
 	p.waiting, p.deadline = kind, 0
 	if timeout > 0 {
 		p.arm(timeout)
 	}
-	p.block()
+	if p.driving { // the process recovers from a panic of the world
+		p.unwind()
+	}
+	p.driving = true
+	w, self, alive := p.w, p.c, true
+	for alive {
+		t := w.whose(self)
+		if t == self {
+			break
+		}
+		if !t.onChain {
+			t.onChain = true
+			t.resume()
+		} else {
+			self.onChain = false
+			alive = self.suspend(struct{}{})
+		}
+	}
+	p.driving = false
+	if !alive || p.killed {
+		p.unwind()
+	}
 	return p.gotIt
 }
 
@@ -260,17 +284,7 @@ func (p *Proc) schedule() {
 }
 
 // block lets the world go on until it is p's turn again.
-func (p *Proc) block() {
-	if p.driving { // the process recovers from a panic of the world
-		p.unwind()
-	}
-	p.driving = true
-	alive := p.w.drive(p.c)
-	p.driving = false
-	if !alive || p.killed {
-		p.unwind()
-	}
-}
+func (p *Proc) block() { p.waitFor(waitNothing, 0) }
 
 // mustLive takes a dead process's deferred call off its stack.
 func (p *Proc) mustLive() {

@@ -513,23 +513,23 @@ func (w *World) ask(n *process, site Site, count uint32, options int, label stri
 	if options < 2 || w.budget[site] == 0 || w.over {
 		return 0
 	}
-	c := Choice{Key: Key{Proc: -1, Site: site, Count: count}, Options: options}
+	key := Key{Proc: -1, Site: site, Count: count}
 	if n != nil {
 		if n.spared.Has(site) {
 			return 0
 		}
-		c.Proc = int32(n.id)
+		key.Proc = int32(n.id)
 	}
 	var k int
 	if w.seeded != nil {
-		k = w.seeded.Choose(c)
+		k = w.seeded.answer(key, options)
 	} else {
-		k = w.chooser.Choose(c)
+		k = w.chooser.Choose(Choice{Key: key, Options: options})
 	}
 	if k <= 0 {
 		return 0
 	}
-	return w.took(c, k, label)
+	return w.took(Choice{Key: key, Options: options}, k, label)
 }
 
 // took records the answer k to c.
