@@ -82,6 +82,9 @@ func (f *Finding) excerpt(whole, part int) (excerpt, error) {
 		return x, err
 	}
 	x.history.Events = nil
+	if len(w.scopes) == 0 {
+		w.scopes[w.last] = true
+	}
 	if source, err = f.open(); err != nil {
 		return x, err
 	}
@@ -116,6 +119,7 @@ type numbered struct {
 type windower struct {
 	cited         map[int64]bool
 	scopes        map[string]bool
+	last          string // scope of the last event
 	before, after int
 
 	at, until int64 // of the event, and of the last one of the window
@@ -150,6 +154,7 @@ func (w *windower) meet(e *history.Event) {
 	if w.cited[e.Index] {
 		w.scopes[e.ScopeName()] = true
 	}
+	w.last = e.ScopeName()
 }
 
 // next is the second reading.
@@ -224,8 +229,9 @@ func (w *windower) carry(n numbered) {
 	_, served := atStore(e)
 	_, replied := atClient(e)
 	if served && lifts(e) {
+		delete(w.carried, carrying{f: history.Write, scope: key.scope})
 		w.greatest(carrying{f: history.Apply, scope: key.scope}, n)
-	} else if replied && lifts(e) {
+	} else if _, noted := w.carried[carrying{f: history.Apply, scope: key.scope}]; replied && !noted && lifts(e) {
 		w.greatest(carrying{f: history.Write, scope: key.scope}, n)
 	}
 }

@@ -126,12 +126,15 @@ type row struct {
 }
 
 func renderFinding(w io.Writer, doc *Document, run, finding int) error {
-	r := &doc.Runs[run]
-	f := &r.Findings[finding]
-	v, err := newView(f)
+	v, err := newView(&doc.Runs[run].Findings[finding])
 	if err != nil {
 		return err
 	}
+	return renderView(w, doc, &doc.Runs[run], v)
+}
+
+func renderView(w io.Writer, doc *Document, r *Run, v *view) error {
+	f := v.finding
 	p := findingPage{Doc: doc, Run: r, Finding: f, Control: r.control(), Good: r.passed(), Heading: heading(f), ScenarioPage: scenarioNames(doc)[r.Scenario], Figure: v.layout(), Tenures: v.tenures(), Partial: v.partial(), Table: v.table(), Facts: facts(r)}
 	for _, l := range f.Chain {
 		item := chainItem{Link: l, When: v.clock.instant(l.Time)}
