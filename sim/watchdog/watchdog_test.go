@@ -35,7 +35,7 @@ const limit = 150 * time.Millisecond
 
 // watch runs a world of three processes under the watchdog: an idle one before
 // and one behind P, which calls f after 10 ms.
-func watch(cfg sim.Config, f func(p *sim.Proc)) (sim.Result, error) {
+func watch(limit time.Duration, cfg sim.Config, f func(p *sim.Proc)) (sim.Result, error) {
 	w := sim.NewWorld(cfg, sim.Calm{}, nil)
 	w.Serve("before", func() sim.Handler { return server(func(p *sim.Proc, m sim.Message) {}) })
 	w.Spawn("P", func() sim.Runner {
@@ -86,7 +86,7 @@ func TestBlocked(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			begin := time.Now()
-			_, err := watch(x.cfg, x.f)
+			_, err := watch(limit, x.cfg, x.f)
 			var blocked *watchdog.Blocked
 			if !errors.As(err, &blocked) {
 				t.Fatalf("got %v, want a *Blocked", err)
@@ -114,7 +114,7 @@ func TestBusy(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()
 	events := 0
-	r, err := watch(sim.Config{MaxEvents: 1 << 40}, func(p *sim.Proc) {
+	r, err := watch(limit, sim.Config{MaxEvents: 1 << 40}, func(p *sim.Proc) {
 		for time.Since(begin) < 3*limit {
 			p.Sleep(time.Microsecond)
 			events++
@@ -128,9 +128,10 @@ func TestBusy(t *testing.T) {
 // TestSlow: events that each take a good part of the limit add up to nothing.
 func TestSlow(t *testing.T) {
 	t.Parallel()
-	r, err := watch(sim.Config{}, func(p *sim.Proc) {
-		for range 8 {
-			time.Sleep(limit * 4 / 10) // real work
+	const patient = 400 * time.Millisecond
+	r, err := watch(patient, sim.Config{}, func(p *sim.Proc) {
+		for range 10 {
+			time.Sleep(patient * 4 / 10) // real work
 			p.Sleep(time.Microsecond)
 		}
 	})
@@ -149,7 +150,7 @@ func TestEndlessLoop(t *testing.T) {
 	t.Parallel()
 	var stop atomic.Bool
 	defer stop.Store(true)
-	_, err := watch(sim.Config{}, func(p *sim.Proc) { loop(&stop) })
+	_, err := watch(limit, sim.Config{}, func(p *sim.Proc) { loop(&stop) })
 	var blocked *watchdog.Blocked
 	if !errors.As(err, &blocked) || blocked.Process != "P" || !strings.Contains(blocked.Stack, "watchdog_test.loop") {
 		t.Errorf("got %v", err)
@@ -159,7 +160,7 @@ func TestEndlessLoop(t *testing.T) {
 // TestSpin: a loop that never sleeps is no case for the watchdog.
 func TestSpin(t *testing.T) {
 	t.Parallel()
-	r, err := watch(sim.Config{}, func(p *sim.Proc) {
+	r, err := watch(limit, sim.Config{}, func(p *sim.Proc) {
 		for {
 			p.Yield("spin")
 		}
