@@ -20,7 +20,6 @@ type generator struct {
 	sent  int64
 
 	token history.Token
-	value history.Value
 }
 
 var (

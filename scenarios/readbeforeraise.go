@@ -1,8 +1,6 @@
 package scenarios
 
 import (
-	"time"
-
 	"staleproof/checker"
 	"staleproof/model"
 	"staleproof/sim"
@@ -61,6 +59,3 @@ func (f Faults) withRates(rates map[sim.Site]uint16) Faults {
 	}
 	return f
 }
-
-// restarts are short, so that a lease outlives the crash of a server.
-var shortRestarts = []time.Duration{100 * time.Millisecond, 2 * time.Second}

@@ -85,13 +85,13 @@ func TestPanicNamesTask(t *testing.T) {
 }
 
 type (
-	hidden struct{ private *int }
+	hidden struct{ private *int } //lint:ignore U1000 its type is what matters
 	nested struct{ Inner []hidden }
-	plain  struct{ inner [2]flat }
+	plain  struct{ inner [2]flat } //lint:ignore U1000 its type is what matters
 	flat   struct {
 		A string
 		B bool
-		c uint8
+		c uint8 //lint:ignore U1000 its type is what matters
 	}
 )
 

@@ -46,8 +46,8 @@ type process struct {
 	mailbox []Message
 
 	// Counts of choices met, by what the sites of a group share.
-	sends, yields, picks, users, reads, crashes, drifts uint32
-	calls, serials                                      int64
+	sends, yields, picks, users, reads, crashes uint32
+	calls, serials                              int64
 }
 
 // unwind is the panic value that takes a task of a dead process off its stack.
