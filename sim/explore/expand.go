@@ -177,7 +177,6 @@ func (w *worker) expand(front *states, i int, base uint32) bool {
 		w.successors(s, f)
 	}
 	if w.missed {
-		w.unsee(c.next.low[n:])
 		c.next.cut(n)
 		c.faulty.cut(nf)
 		c.faults = c.faults[:nf]
@@ -299,15 +298,6 @@ func (w *worker) seen(low uint64) bool {
 	}
 	*x = low
 	return false
-}
-
-// unsee takes back what seen was told.
-func (w *worker) unsee(lows []uint64) {
-	for _, low := range lows {
-		if x := &w.filter[low&(filterSize-1)]; *x == low {
-			*x = 0
-		}
-	}
 }
 
 // judgeNotes steps the monitors with the notes of o.

@@ -300,6 +300,78 @@ func TestFewestFaultsFirst(t *testing.T) {
 	}
 }
 
+// drops breaks when X was said after two messages were lost, or Y after one.
+type drops struct {
+	lost   int
+	broken string
+}
+
+func (d *drops) Notes() sim.NoteSet     { return sim.NoteSet(0).With(sim.NoteDrop) }
+func (d *drops) Note(sim.Note)          { d.lost++ }
+func (d *drops) Clone() explore.Monitor { twin := *d; return &twin }
+func (d *drops) Key() any               { return d.lost }
+func (d *drops) Broken() string         { return d.broken }
+func (d *drops) Observe(o sim.Observation) {
+	if text := o.(*said).Text; text == "X" && d.lost == 2 || text == "Y" && d.lost == 1 {
+		d.broken = text
+	}
+}
+
+// TestTwoFaultsInOneStep has ways to a violation by two faults, in one step and
+// in two, and by one fault much later.
+func TestTwoFaultsInOneStep(t *testing.T) {
+	silent := func(p *sim.Proc) { p.Wait(0) }
+	wait := func(p *sim.Proc, n int) {
+		for i := range n {
+			p.Checkpoint(i)
+			p.Await(sim.Step{})
+		}
+	}
+	for _, x := range []struct {
+		reason        string
+		run           func(p *sim.Proc)
+		faults, steps int
+	}{
+		{"two faults in one step count as two: the one fault comes first", func(p *sim.Proc) {
+			if _, k := p.Await(sim.Step{}, sim.Step{}); k == 0 {
+				p.Send(1, 0)
+				p.Send(1, 0)
+				say(p, "X")
+				return
+			}
+			wait(p, 5)
+			p.Send(1, 0)
+			say(p, "Y")
+		}, 1, 6},
+		{"a state that two faults in one late step reach, and two faults in two early ones", func(p *sim.Proc) {
+			if _, k := p.Await(sim.Step{}, sim.Step{}); k == 0 {
+				wait(p, 5)
+				p.Send(1, 0)
+				p.Send(1, 0)
+			} else {
+				p.Send(1, 0)
+				wait(p, 1)
+				p.Send(1, 0)
+			}
+			p.Checkpoint("X")
+			p.Await(sim.Step{})
+			say(p, "X")
+		}, 2, 3},
+	} {
+		t.Run(x.reason, func(t *testing.T) {
+			sys := explore.System{Build: spawn(x.run, silent), Config: sim.Config{Timing: sim.Untimed, Budget: map[sim.Site]int{sim.SiteDrop: 2}}}
+			sys.Monitors = []func() explore.Monitor{func() explore.Monitor { return &drops{} }}
+			r, err := explore.Run(sys, explore.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := r.Violation; v == nil || v.Faults != x.faults || v.Steps != x.steps {
+				t.Errorf("%+v; want %d faults and %d steps", v, x.faults, x.steps)
+			}
+		})
+	}
+}
+
 // hush breaks when anything is said.
 type hush struct{ listener }
 
@@ -335,5 +407,55 @@ func TestParseReductions(t *testing.T) {
 	}
 	if _, err := explore.ParseReductions("sleep,magic"); err == nil {
 		t.Error("no error for reductions that there are not")
+	}
+}
+
+// late breaks when anything is said at tick 2 or later.
+type late struct{ broken string }
+
+func (l *late) Notes() sim.NoteSet      { return sim.NoteSet(0).With(sim.NoteSend) }
+func (l *late) Observe(sim.Observation) {}
+func (l *late) Clone() explore.Monitor  { twin := *l; return &twin }
+func (l *late) Key() any                { return l.broken }
+func (l *late) Broken() string          { return l.broken }
+func (l *late) Note(n sim.Note) {
+	if n.Time >= 2 {
+		l.broken = "late"
+	}
+}
+
+// TestMonitorsSeeTicks has code that never reads a clock: what it does is one
+// transition, and is judged at each time.
+func TestMonitorsSeeTicks(t *testing.T) {
+	sys := explore.System{Build: spawn(func(p *sim.Proc) {
+		p.Await(sim.Step{})
+		p.Send(p.ID(), 0)
+		p.Wait(0)
+	}), Config: sim.Config{Timing: sim.Bounded, Horizon: 3}}
+	sys.Monitors = []func() explore.Monitor{func() explore.Monitor { return &late{} }}
+	r, err := explore.Run(sys, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Violation; v == nil || v.Steps != 3 {
+		t.Errorf("%+v; want a violation after two ticks and a step", v)
+	}
+}
+
+// TestInvariantsSeeTicks has an invariant that time alone breaks.
+func TestInvariantsSeeTicks(t *testing.T) {
+	sys := explore.System{Build: spawn(func(p *sim.Proc) { p.Wait(0) }), Config: sim.Config{Timing: sim.Bounded, Horizon: 3}}
+	sys.Invariants = []explore.Invariant{{Name: "early", Holds: func(v *explore.View) string {
+		if v.Now() == 2 {
+			return "it is two"
+		}
+		return ""
+	}}}
+	r, err := explore.Run(sys, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Violation; v == nil || v.Property != "early" || v.Steps != 2 {
+		t.Errorf("%+v; want a violation after two ticks", v)
 	}
 }

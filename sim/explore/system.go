@@ -33,8 +33,10 @@ import (
 
 // System is what is searched.
 type System struct {
-	// Build spawns the processes into an empty world. It is called often, and
-	// every call must build the same; what a factory captures must not change.
+	// Build spawns the processes into an empty world. It is called often, by all
+	// workers at once, and every call must build the same; what a factory captures
+	// must not change. Process code should not decide by what only names a thing
+	// (Message.ID, Copy): it is 0 in a search.
 	Build func(*sim.World)
 	// Config is the world's. Timing must be Untimed or Bounded. Budget gives how
 	// often each fault may strike; a site that is not in it does not.

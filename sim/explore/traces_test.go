@@ -176,6 +176,7 @@ func TestTraces(t *testing.T) {
 		{"tasks that freeze like a machine", spawn(sharing), faulty(sim.SiteSuspend)},
 		{"a mutex", spawn(locking), untimed},
 		{"a disk that loses and tears", spawn(storing), faulty(sim.SiteCrash)},
+		{"a value read off the disk and overwritten", spawn(remembering), faulty(sim.SiteCrash)},
 		{"a clock that is read", spawn(timing), untimed},
 		{"a wall clock that jumps", spawn(wall), jumpy},
 		{"ticks", spawn(timing, timing), sim.Config{Timing: sim.Bounded, Horizon: 3}},
@@ -255,6 +256,20 @@ func storing(p *sim.Proc) {
 	p.Append(7)
 	p.Sync()
 	say(p, "done")
+}
+
+// remembering reads what a crash left, overwrites it, and says it later.
+func remembering(p *sim.Proc) {
+	x, _ := p.Get("x")
+	p.Put("x", 9)
+	if p.Incarnation() == 0 {
+		p.Put("x", p.Choose("", 3))
+	}
+	p.Sync()
+	p.Put("x", 9)
+	p.Sync()
+	p.Sleep(1)
+	say(p, "%v", x)
 }
 
 // timing sets itself timers and reads the clock when they ring.

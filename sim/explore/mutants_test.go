@@ -1,0 +1,100 @@
+package explore_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var mutants = flag.Bool("mutants", false, "break the explorer on purpose, one way after another, and see the tests fail (minutes)")
+
+// mutations are ways to break the explorer: in each file, one text is replaced
+// by another.
+var mutations = []struct {
+	reason, file, old, new string
+}{
+	{"the visited set is blind to the budgets", "expand.go", "		f.plus(budgetHash(s[e.budgetAt] - o.cost))\n", "		f.plus(budgetHash(s[e.budgetAt]))\n"},
+	{"budgets are never spent", "expand.go", "		t[e.budgetAt] -= o.cost\n", ""},
+	{"two identical messages are two transitions", "expand.go", "j == e.head || m != s[j-1]", "true"},
+	{"a delivered message stays in flight", "expand.go", "		if i == at {\n			continue\n		}\n", ""},
+	{"the horizon is a tick late", "expand.go", "int64(t) >= e.horizon", "int64(t) > e.horizon"},
+	{"clocks may drift apart", "expand.go", "e.epsilon > 0 && int64(t-slowest) >= e.epsilon", "int64(t-slowest) < 0"},
+	{"a step stays possible when its window has closed", "expand.go", "(ev.Until == 0 || clock < ev.Until)", "true"},
+	{"a hole keeps nothing out of the filter", "expand.go", "	w.unfiltered = true //", "	//"},
+	{"what was seen once counts as seen, whatever its fingerprint", "expand.go", "	if *x == low {\n		return true\n	}\n", "	if *x != 0 {\n		return true\n	}\n"},
+	{"a monitor steps, its part of the fingerprint does not", "expand.go", "			f.plus(e.monitorHash(k, x.first))\n", "			f.plus(e.monitorHash(k, w.mons[k]))\n"},
+	{"monitors are blind to time", "resolve.go", "uint64(m.time)<<8 | uint64(m.k)", "uint64(m.k)"},
+	{"every fault is one layer on", "search.go", "s.layer+int(c.faults[i])", "s.layer+1"},
+	{"a seed counts once for all depths", "search.go", "	mark.plus(hash(kindSeed, uint64(depth)))\n", ""},
+	{"invariants are blind to time", "search.go", "f.low += clockHash(0, uint32(e.now(state)))", "_ = e"},
+	{"the bound of states is one off", "search.go", "c.keep[j] && room <= 0", "c.keep[j] && room < 0"},
+	{"the audit is off", "search.go", "		err = s.audit()\n", ""},
+	{"a world goes on when it is over", "engine.go", "	if len(s) > e.head {\n		return false\n	}\n", "	if len(s) >= e.head {\n		return false\n	}\n"},
+	{"the numbers of calls are reused at once", "engine.go", "			used |= 1 << x.call\n", ""},
+	{"calls that a server holds are forgotten", "engine.go", "				used |= 1 << name.Call\n", ""},
+	{"a transition is known for every clock", "resolve.go", "		k |= uint64(clock) << 32\n", ""},
+	{"a doubled message comes once", "resolve.go", "for range 1 + b2i(fate == doubled)", "for range 1"},
+	{"a dropped message arrives", "resolve.go", "			info.effects = append(info.effects, sim.Effect{Note: n})\n			continue\n", "			info.effects = append(info.effects, sim.Effect{Note: n})\n"},
+	{"choices are answered with 0", "resolve.go", "k < x.choices[i].Options", "k < 1"},
+	{"an untimed clock is not in the key of who reads it", "resolve.go", "	e.clocked[proc] = true\n	return clockRead{proc}\n", "	return nil\n"},
+	{"a checkpoint is blind to the callers", "../cell.go", "		h = mix(h, uint64(pc-textBase))\n", "		_ = pc\n"},
+	{"a checkpoint is blind to its value", "../cell.go", "	h = foldExact(h, v)\n	p.pos, c.mem = h, h\n", "	p.pos, c.mem = h, h\n"},
+	{"the key is blind to the disk", "../cell.go", "c.inbox(c.storage(c.memory()))", "c.inbox(c.memory())"},
+	{"the key is blind to waiting messages", "../cell.go", "c.inbox(c.storage(c.memory()))", "c.storage(c.memory())"},
+	{"the key is blind to timers", "../cell.go", "scramble(h + c.timers())", "scramble(h)"},
+	{"the key is blind to where tasks stand", "../cell.go", "h = mix(mix(h, p.pos), uint64(p.waiting))", "h = mix(h, uint64(p.waiting))"},
+	{"the answer to a choice is no input", "../cell.go", "Option: k})\n	c.fold(uint64(k))\n", "Option: k})\n"},
+	{"what a task received is no input", "../cell.go", "c.enter(p, foldMessage(3, &p.got))", "c.enter(p, 3)"},
+	{"what a task read off the disk is no input", "../cell.go", "c.fold(foldExact(7, v))", "_ = v"},
+	{"what a task read off the clock is no input", "../cell.go", "	c.fold(uint64(t))\n", ""},
+	{"memory lasts through a crash", "../cell.go", "		c.mem, c.value, c.stater = 0, nil, nil\n", ""},
+}
+
+// TestMutants checks that each mutation still applies; with -mutants it applies
+// them, and expects the tests here or those of the reference protocols to fail.
+func TestMutants(t *testing.T) {
+	for _, m := range mutations {
+		path, err := filepath.Abs(m.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(source), m.old); n != 1 {
+			t.Errorf("%s: expected its text once in %s, found it %d times", m.reason, m.file, n)
+			continue
+		}
+		if !*mutants {
+			continue
+		}
+		t.Run(m.reason, func(t *testing.T) {
+			dir := t.TempDir()
+			broken := filepath.Join(dir, "broken.go")
+			overlay := filepath.Join(dir, "overlay.json")
+			write(t, broken, strings.Replace(string(source), m.old, m.new, 1))
+			text, _ := json.Marshal(map[string]any{"Replace": map[string]string{path: broken}})
+			write(t, overlay, string(text))
+			cmd := exec.Command("go", "test", "-short", "-timeout=120s", "-overlay", overlay, ".", "../../scenarios/lf")
+			out, err := cmd.CombinedOutput()
+			switch {
+			case err == nil:
+				t.Errorf("survived: every test passes")
+			case strings.Contains(string(out), "build failed"):
+				t.Errorf("does not build:\n%s", out)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
