@@ -136,3 +136,23 @@ func hostile(t *testing.T) *reports.Document {
 	}
 	return doc
 }
+
+// diff writes the textbook run beside one in which A neither pauses nor writes
+// late, and returns the address of the page.
+func diff(t *testing.T) string {
+	t.Helper()
+	f := textbook(t).Runs[0].Findings[0]
+	calm := &history.History{Header: f.History.Header}
+	for _, e := range f.History.Events {
+		if e.Index < 42 || e.ClientName() != "A" && e.To != "A" && e.Owner != "A" && e.Index < 260 {
+			calm.Events = append(calm.Events, e)
+		}
+	}
+	dir := t.TempDir()
+	err := reports.WriteDiff(dir, reports.Side{Name: "the failing run", Status: reports.Violated, Finding: f},
+		reports.Side{Name: "the nearest passing run", Status: reports.Satisfied, Finding: reports.Finding{Replay: "staleproof replay sp1:AAAA", History: calm}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "file://" + dir + "/diff.html"
+}

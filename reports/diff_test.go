@@ -1,0 +1,109 @@
+package reports
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"staleproof/model/history"
+)
+
+// passing is the textbook run without the pause: A writes in time.
+func passing() Side {
+	var s script
+	s.acquire("A", 1, 1, 41, "a1f3")
+	s.write("A", 2, 3, 41, 41, "a1f3", history.IntValue(9))
+	s.write("A", 5, 5, 41, 41, "a1f3", history.IntValue(10))
+	s.add(10*sec-6*ms, history.Event{Process: "coordinator", F: history.Expire, Token: 41, Lease: "a1f3", Owner: "A", Generation: 1})
+	s.acquire("B", 3, 7, 42, "91cd")
+	s.write("B", 4, 9, 42, 42, "91cd", history.IntValue(20))
+	return Side{Name: "the nearest passing run", Status: Satisfied, Finding: Finding{Replay: "staleproof replay sp1:AAAA", History: &history.History{Header: history.Header{Timing: "timed"}, Events: s.events}}}
+}
+
+func failingSide() Side {
+	return Side{Name: "the failing run", Status: Violated, Finding: textbook().Runs[1].Findings[0]}
+}
+
+func TestDiffGolden(t *testing.T) {
+	dir := t.TempDir()
+	if err := WriteDiff(dir, failingSide(), passing()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "diff.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "diff.html", scrub(t, got))
+	if again, err := renderDiff(failingSide(), passing()); err != nil || string(again) != string(got) {
+		t.Errorf("the same runs gave other bytes (%v)", err)
+	}
+}
+
+func TestDiffAligns(t *testing.T) {
+	a, b := failingSide(), passing()
+	d := newDiff(&a, &b)
+	if d.Shared != 15 || d.Same || d.Rows[maxShared].Part == false {
+		t.Errorf("the runs share the first 15 events, found %d, same %t", d.Shared, d.Same)
+	}
+	var left, right, both int
+	seen := map[string]bool{}
+	for _, r := range d.Rows {
+		switch {
+		case r.Shared:
+		case r.Both:
+			both++
+			if r.Left.Who+r.Left.What == "" || r.Left.Who != r.Right.Who {
+				t.Errorf("a row has %q beside %q", r.Left.Who, r.Right.Who)
+			}
+		}
+		if r.Left != nil {
+			left++
+			seen["a"+r.Left.Index] = true
+		}
+		if r.Right != nil {
+			right++
+			seen["b"+r.Right.Index] = true
+		}
+	}
+	// B's acquisition and write, and A's write of 10, are in both, but in another
+	// order: B's eighteen events stay level.
+	if both < 16 {
+		t.Errorf("expected B's part of the runs level, found %d rows", both)
+	}
+	if want := len(a.Finding.History.Events) - d.Before + len(b.Finding.History.Events) - d.Shared; len(seen) != want {
+		t.Errorf("expected each of %d events once, found %d", want, len(seen))
+	}
+	ends := map[string]string{}
+	for _, e := range d.Ends {
+		ends[e.What] = e.Left + " " + e.Right
+	}
+	want := map[string]string{"highest accepted token of orders/7": "42 42", "rejections of orders/7": "0 0", "acquisitions of orders/7": "2 2", "owner of orders/7": "B B", "last value of orders/7": "10 20"}
+	if diff := cmp.Diff(want, ends); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestDiffOfOddRuns(t *testing.T) {
+	a := failingSide()
+	empty := Side{Name: "nothing", Status: Satisfied, Finding: Finding{History: &history.History{}}}
+	for _, test := range []struct {
+		reason string
+		a, b   Side
+		want   string
+	}{
+		{"a run beside itself", a, a, "The runs are the same"},
+		{"beside nothing", a, empty, "The runs part at once"},
+		{"nothing twice", empty, empty, "The runs are the same"},
+	} {
+		body, err := renderDiff(test.a, test.b)
+		if err != nil || !strings.Contains(string(body), test.want) {
+			t.Errorf("%s: the page should say %q (%v)", test.reason, test.want, err)
+		}
+	}
+	if err := WriteDiff(t.TempDir(), a, Side{Name: "b"}); err == nil || !strings.Contains(err.Error(), "expected a history of b") {
+		t.Errorf("want an error that asks for a history, found %v", err)
+	}
+}
