@@ -2,8 +2,8 @@ package history
 
 // Classes of bytes in EDN.
 const (
-	ednWord    = iota // of a number, a name, a keyword
-	ednBlank          // white space and the comma, but not the end of a line
+	ednWord  = iota // of a number, a name, a keyword
+	ednBlank        // white space and the comma, but not the end of a line
 	ednNewline
 	ednOpen
 	ednClose
