@@ -132,9 +132,7 @@ func (p *Proc) Call(to ID, body any, timeout time.Duration) (any, error) {
 	if !p.waitFor(waitCall, timeout) {
 		return nil, ErrTimeout
 	}
-	body = p.got.Body
-	p.got = Message{}
-	return body, nil
+	return p.got.Body, nil
 }
 
 // Wait returns the next message, waiting for it at most for timeout on the
@@ -142,33 +140,35 @@ func (p *Proc) Call(to ID, body any, timeout time.Duration) (any, error) {
 // ok is false when none came. The messages of a [Handler] go to Handle: it must
 // not call Wait.
 func (p *Proc) Wait(timeout time.Duration) (m Message, ok bool) {
+	ok = p.waitFor(waitMail, timeout)
+	return p.got, ok
+}
+
+// look takes a message out of the mailbox; done says that there is nothing to
+// wait for.
+func (p *Proc) look(timeout time.Duration) (ok, done bool) {
 	p.mustLive()
 	if p.n.handler != nil {
 		panic(Misuse("Wait in a Handler, whose messages go to Handle: use Call for a reply, Sleep for time, After for a message of its own"))
 	}
 	if box := p.n.mailbox; len(box) > 0 {
-		m = box[0]
+		p.got = box[0]
 		copy(box, box[1:])
 		box[len(box)-1] = Message{}
 		p.n.mailbox = box[:len(box)-1]
 		if c := p.w.cell(); c != nil {
-			c.popped(&m)
+			c.popped(&p.got)
 		}
-		return m, true
+		return true, true
 	}
 	if timeout < 0 {
 		if c := p.w.cell(); c != nil {
 			c.popped(nil)
 		}
 		p.step()
-		return Message{}, false
+		return false, true
 	}
-	if !p.waitFor(waitMail, timeout) {
-		return Message{}, false
-	}
-	m = p.got
-	p.got = Message{}
-	return m, true
+	return false, false
 }
 
 // Step is something that a process may do of itself while it waits for
@@ -233,6 +233,12 @@ func (p *Proc) Sleep(d time.Duration) {
 // that each frame between the switch and the process costs as much as 50
 // instructions.
 func (p *Proc) waitFor(kind waitKind, timeout time.Duration) bool {
+	p.got = Message{}
+	if kind == waitMail {
+		if ok, done := p.look(timeout); done {
+			return ok
+		}
+	}
 	p.waiting, p.deadline = kind, 0
 	if timeout > 0 {
 		p.arm(timeout)

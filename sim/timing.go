@@ -322,9 +322,7 @@ func (p *Proc) awaitAny(steps []Step) (Message, int) {
 	if !came {
 		return Message{}, k
 	}
-	m := p.got
-	p.got = Message{}
-	return m, -1
+	return p.got, -1
 }
 
 // durations is how many faulty options a site has whose options are durations.
