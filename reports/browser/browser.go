@@ -62,7 +62,6 @@ func (nullWriter) Write(b []byte) (int, error) { return len(b), nil }
 // View is how a page is looked at.
 type View struct {
 	Width, Height int64
-	Dark          bool
 	NoScript      bool
 }
 
@@ -83,15 +82,8 @@ func Open(browser context.Context, url string, v View) (*Tab, context.CancelFunc
 	}
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	t.Context = ctx
-	scheme := "light"
-	if v.Dark {
-		scheme = "dark"
-	}
 	err := chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		err := size(ctx, target, v.Width, v.Height)
-		if err == nil {
-			_, err = cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-		}
 		if err == nil {
 			_, err = cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: v.NoScript})
 		}
@@ -154,6 +146,19 @@ func Eval[T any](t *Tab, script string) (T, error) {
 
 // settle waits until what the page has asked to draw is drawn.
 const settle = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
+
+// Dark turns the page's surroundings dark, or light.
+func (t *Tab) Dark(dark bool) error {
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+	return chromedp.Do(t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, media)
+		return err
+	}))
+}
 
 // Press types keys, one after another, and waits for the page to follow.
 func (t *Tab) Press(keys ...string) error {

@@ -68,10 +68,7 @@ func TestLooks(t *testing.T) {
 	pages["diff"] = diff(t)
 	for name, address := range pages {
 		for _, view := range []View{desk, phone} {
-			for _, dark := range []bool{false, true} {
-				view.Dark = dark
-				look(t, name, address, view)
-			}
+			look(t, name, address, view)
 		}
 	}
 }
@@ -79,7 +76,7 @@ func TestLooks(t *testing.T) {
 func look(t *testing.T, name, address string, view View) {
 	t.Helper()
 	tab := open(t, address, view)
-	what := fmt.Sprintf("%s at %d, dark %t", name, view.Width, view.Dark)
+	what := fmt.Sprintf("%s at %d", name, view.Width)
 	for _, keys := range [][]string{{}, {"t"}, {"t", "0"}, {"v"}} {
 		if len(keys) > 0 && !eval[bool](t, tab, `!!document.getElementById("lanes")`) {
 			break // a page without a script
@@ -91,21 +88,27 @@ func look(t *testing.T, name, address string, view View) {
 			}
 		}
 	}
-	for _, s := range eval[[]string](t, tab, faint) {
-		t.Errorf("%s: hard to read: %s", what, s)
-	}
-	light := eval[bool](t, tab, `getComputedStyle(document.body).backgroundColor.match(/\d+/g)[0] > 128`)
-	if light == view.Dark {
-		t.Errorf("%s: the ground has the colour of the other theme", what)
+	for _, dark := range []bool{false, true} {
+		theme(t, what, tab, dark)
+		if dir := os.Getenv("STALEPROOF_SHOTS"); dir != "" {
+			if err := tab.Shot(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", name, view.Width, map[bool]string{false: "light", true: "dark"}[dark]))); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 	quiet(t, tab)
-	if dir := os.Getenv("STALEPROOF_SHOTS"); dir != "" {
-		theme := "light"
-		if view.Dark {
-			theme = "dark"
-		}
-		if err := tab.Shot(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", name, view.Width, theme))); err != nil {
-			t.Error(err)
-		}
+}
+
+// theme looks at the page in the light or in the dark.
+func theme(t *testing.T, what string, tab *Tab, dark bool) {
+	t.Helper()
+	if err := tab.Dark(dark); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range eval[[]string](t, tab, faint) {
+		t.Errorf("%s, dark %t: hard to read: %s", what, dark, s)
+	}
+	if light := eval[bool](t, tab, `getComputedStyle(document.body).backgroundColor.match(/\d+/g)[0] > 128`); light == dark {
+		t.Errorf("%s, dark %t: the ground has the colour of the other theme", what, dark)
 	}
 }
