@@ -49,6 +49,9 @@ func TestGolden(t *testing.T) {
 		{"time mid", timeMid, 618_976, 2_432_125},
 	} {
 		t.Run(x.name, func(t *testing.T) {
+			if (testing.Short() || raced) && x.states > 500_000 {
+				t.Skip("large")
+			}
 			var results []explore.Result
 			for workers := 1; workers <= 2; workers++ {
 				r := run(t, x.cfg, explore.Options{Workers: workers})

@@ -243,7 +243,7 @@ func (b *brute) Observe(o sim.Observation) {
 // enumeration of all their schedules in ordinary worlds.
 func TestBruteForce(t *testing.T) {
 	want := 10_000
-	if testing.Short() {
+	if testing.Short() || raced {
 		want = 1000
 	}
 	const shards = 4

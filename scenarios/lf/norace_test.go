@@ -1,0 +1,5 @@
+//go:build !race
+
+package lf
+
+const raced = false
