@@ -93,6 +93,7 @@ type diffRow struct {
 	Shared      bool // in the same place of the run, to the letter
 	Both        bool
 	Part        bool // the first that is not shared
+	LeftOut     int  // how many rows that are the same this one stands for
 }
 
 type diffCell struct {
@@ -117,8 +118,58 @@ func newDiff(a, b *Side) diffPage {
 	if len(parted) > 0 {
 		parted[0].Part = true
 	}
-	d.Rows = append(d.Rows, parted...)
+	d.Rows = append(d.Rows, shorten(d.until(parted))...)
 	return d
+}
+
+// After the violation the page shows maxAfter rows. Of a stretch that is the
+// same in both runs it shows maxLevel rows at either end.
+const maxAfter, maxLevel = 20, 3
+
+// until leaves out what comes long after the violation, and counts it.
+func (d *diffPage) until(rows []diffRow) []diffRow {
+	end := -1
+	for i, r := range rows {
+		if r.Left != nil && r.Left.Violation || r.Right != nil && r.Right.Violation {
+			end = i + 1 + maxAfter
+		}
+	}
+	if end < 0 || end >= len(rows) {
+		return rows
+	}
+	for _, r := range rows[end:] {
+		if r.Left != nil {
+			d.Sides[0].More++
+		}
+		if r.Right != nil {
+			d.Sides[1].More++
+		}
+	}
+	return rows[:end]
+}
+
+// shorten leaves out the middle of long stretches that are the same.
+func shorten(rows []diffRow) []diffRow {
+	var out []diffRow
+	for i := 0; i < len(rows); {
+		j := i
+		for j < len(rows) && rows[j].Both {
+			j++
+		}
+		switch level := rows[i:j]; {
+		case j == i:
+			out = append(out, rows[i])
+			j++
+		case len(level) <= 2*maxLevel+2:
+			out = append(out, level...)
+		default:
+			out = append(out, level[:maxLevel]...)
+			out = append(out, diffRow{LeftOut: len(level) - 2*maxLevel})
+			out = append(out, level[len(level)-maxLevel:]...)
+		}
+		i = j
+	}
+	return out
 }
 
 func sideView(s *Side) *view {

@@ -48,11 +48,14 @@ func TestDiffAligns(t *testing.T) {
 	if d.Shared != 15 || d.Same || d.Rows[maxShared].Part == false {
 		t.Errorf("the runs share the first 15 events, found %d, same %t", d.Shared, d.Same)
 	}
-	var left, right, both int
+	var left, right, both, folded int
 	seen := map[string]bool{}
 	for _, r := range d.Rows {
 		switch {
 		case r.Shared:
+		case r.LeftOut > 0:
+			both += r.LeftOut
+			folded += r.LeftOut
 		case r.Both:
 			both++
 			if r.Left.Who+r.Left.What == "" || r.Left.Who != r.Right.Who {
@@ -73,8 +76,9 @@ func TestDiffAligns(t *testing.T) {
 	if both < 16 {
 		t.Errorf("expected B's part of the runs level, found %d rows", both)
 	}
-	if want := len(a.Finding.History.Events) - d.Before + len(b.Finding.History.Events) - d.Shared; len(seen) != want {
-		t.Errorf("expected each of %d events once, found %d", want, len(seen))
+	told := len(seen) + 2*folded + d.Sides[0].More + d.Sides[1].More
+	if want := len(a.Finding.History.Events) - d.Before + len(b.Finding.History.Events) - d.Shared; told != want {
+		t.Errorf("expected each of %d events once, found %d", want, told)
 	}
 	ends := map[string]string{}
 	for _, e := range d.Ends {

@@ -19,6 +19,7 @@ var files embed.FS
 // where it stands: text, attribute, URL, inside the drawing as well.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"css":       css,
+	"unstopped": unstopped,
 	"js":        js,
 	"policy":    policy,
 	"thousands": thousands,
@@ -156,6 +157,9 @@ func renderView(w io.Writer, doc *Document, r *Run, v *view) error {
 	}
 	return templates.ExecuteTemplate(w, "finding", p)
 }
+
+// unstopped is a sentence without its full stop.
+func unstopped(s string) string { return strings.TrimSuffix(s, ".") }
 
 // heading is the finding's message, without the name of the property in front of
 // it, which stands right below.

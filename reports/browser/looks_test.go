@@ -18,6 +18,7 @@ const cut = `(() => {
     const range = document.createRange();
     range.selectNodeContents(e);
     const text = range.getBoundingClientRect(), inner = e.getBoundingClientRect();
+    if (e.matches("th, td") && !e.closest("thead") && inner.width < 60 && e.textContent.trim().length > 12 && inner.height > 100) out.push("squeezed: " + e.textContent.slice(0, 40));
     const scroller = e.closest(".scroll, .wide-table, #rows");
     if (e.matches("button, .pill, dd, dt") && (text.right > inner.right + 1 || text.left < inner.left - 1)) out.push("cut off: " + e.textContent.slice(0, 40));
     if (!scroller && (text.right > innerWidth + 1 || text.left < -1)) out.push("out of the window: " + e.textContent.slice(0, 40));
