@@ -137,6 +137,7 @@ func (c *Cell) Feed(ev Event, in Input) {
 	c.ReadClock, c.NamedCall = false, false
 	c.answers, c.calls, c.cur = in.Answers, in.Calls, nil
 	w.events++
+	w.steps = 0
 	if c.cfg.Timing == Bounded {
 		w.now, n.clock.mono = in.Clock, in.Clock
 	}

@@ -29,6 +29,7 @@ func (w *World) happen() {
 	}
 	w.now = first.at
 	w.events++
+	w.steps = 0
 	switch {
 	case w.sites.Has(SiteTie) && w.tied():
 		w.apply(w.untie())

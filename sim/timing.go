@@ -97,6 +97,7 @@ func (w *World) happenAny() {
 	default:
 		k := w.chooseNext(n)
 		w.events++
+		w.steps = 0
 		if w.cfg.Timing == Untimed {
 			w.now = w.events
 		}

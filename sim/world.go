@@ -101,8 +101,7 @@ type World struct {
 	events    int64
 	maxEvents int64
 	horizon   int64
-	steps     int // since event number stepsOf
-	stepsOf   int64
+	steps     int // since the last event
 	messages  int64
 	serials   int64
 	sites     SiteSet // those at which something else than 0 may come
@@ -185,7 +184,7 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 		w.maxEvents = defaultMaxEvents
 	}
 	w.now, w.digest, w.index, w.events, w.messages, w.serials, w.seq = 0, 0, 0, 0, 0, 0, 0
-	w.steps, w.stepsOf = 0, 0
+	w.steps = 0
 	w.horizon = never
 	if cfg.Horizon > 0 {
 		w.horizon = int64(cfg.Horizon)
@@ -377,9 +376,6 @@ func (w *World) next() *coro {
 
 // spins counts a step and reports whether there were too many since the last event.
 func (w *World) spins() bool {
-	if w.stepsOf != w.events {
-		w.steps, w.stepsOf = 0, w.events
-	}
 	w.steps++
 	return w.steps > maxSteps
 }
