@@ -89,15 +89,23 @@ func (v *view) tenure(h, belief *hold) tenure {
 	return t
 }
 
-// lastAct is the operation that broke the property, if it was begun under that
-// belief, or else the last one that was.
+// lastAct is the last operation begun under a belief: of those that the finding
+// names, if there are any.
 func (v *view) lastAct(b *hold) int {
-	if s := v.ops[v.h.Events[v.violation].Op]; s != nil {
-		if e := &v.h.Events[s.invoke]; e.Token == b.token && e.ClientName() == b.client {
-			return s.invoke
+	last := -1
+	for pos := range v.cited {
+		s := v.ops[v.h.Events[pos].Op]
+		if s == nil {
+			continue
+		}
+		if e := &v.h.Events[s.invoke]; e.Token == b.token && e.ClientName() == b.client && s.invoke > b.from {
+			last = max(last, s.invoke)
 		}
 	}
-	return b.acted
+	if last < 0 {
+		return b.acted
+	}
+	return last
 }
 
 var endings = map[history.F]string{history.Expire: "expired", history.Released: "released"}

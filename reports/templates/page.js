@@ -113,9 +113,9 @@ function clockAt(rel, digits = data.digits) {
   return sign + abs / 1000000000n + (digits ? "." + frac : "");
 }
 
-function sayTime(pos) {
+function sayTime(pos, digits = data.digits) {
   if (!data.unit) return "";
-  return data.unit === "ns" ? clockAt(data.time[pos]) + " s" : data.unit + " " + clockAt(data.time[pos]);
+  return data.unit === "ns" ? clockAt(data.time[pos], digits) + " s" : data.unit + " " + clockAt(data.time[pos]);
 }
 
 // ---------------------------------------------------------------- the state
@@ -635,10 +635,10 @@ function drawAxis(front, lo, hi) {
   const every = Math.max(1, Math.ceil((room * (hi - lo)) / Math.max(1, frame.width - frame.gutter)));
   for (let pos = Math.ceil(lo / every) * every; pos < hi; pos += every) {
     const x = px(pos);
-    if (x < frame.gutter + 20 || x > frame.width - 40 || x - last < room - 1) continue;
+    if (x < frame.gutter + 20 || x > frame.width - 44 || x - last < room - 1) continue;
     last = x;
     make("text", { class: "t-muted", x, y, "text-anchor": "middle" }, front, "#" + indexOf(pos));
-    if (data.unit) make("text", { class: "t-muted", x, y: y + 15, "text-anchor": "middle" }, front, sayTime(pos));
+    if (data.unit) make("text", { class: "t-muted", x, y: y + 15, "text-anchor": "middle" }, front, sayTime(pos, Math.min(6, data.digits)));
   }
 }
 
@@ -698,7 +698,8 @@ function say() {
 function showDetail() {
   const pos = state.selected, e = data.events, s = e.state[pos], st = data.states;
   const none = "none", rows = [
-    ["event", "#" + indexOf(pos) + (data.unit ? ", " + sayTime(pos) : "")],
+    ["event", "#" + indexOf(pos)],
+    ...(data.unit ? [["time", sayTime(pos)]] : []),
     ["process", nameOf(pos)],
     ["resource", data.strings[e.resource[pos]] || data.strings[st.scope[s]] || none],
     ["presented token", data.tokens[e.token[pos]] || none],
