@@ -56,9 +56,10 @@ func (s *search) audit() error {
 }
 
 // walk runs one suspect.
-func (r *runner) walk(x *suspect, seed int) error {
+func (r *runner) walk(x *suspect, seed int) (err error) {
 	e := r.e
 	proc := e.info[x.local].proc
+	defer r.refuse(proc, &err)
 	one, two := r.cell(&r.cells, proc), r.cell(&r.twins, proc)
 	r.bring(one, &e.info[x.local].past)
 	r.bring(two, &x.past)

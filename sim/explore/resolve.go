@@ -106,9 +106,10 @@ func (r *runner) bring(c *sim.Cell, past *history) {
 	}
 }
 
-// run returns all outcomes of an event after past; past is nil for a start.
-func (r *runner) run(proc int, past *history, ev sim.Event, clock int64, calls uint32) []raw {
-	var all []raw
+// run returns all outcomes of an event after past; past is nil for a start. The
+// error is a State that panicked, or returned no plain value.
+func (r *runner) run(proc int, past *history, ev sim.Event, clock int64, calls uint32) (all []raw, err error) {
+	defer r.refuse(proc, &err)
 	c := r.cell(&r.cells, proc)
 	var vary func(answers []int)
 	vary = func(answers []int) {
@@ -130,7 +131,14 @@ func (r *runner) run(proc int, past *history, ev sim.Event, clock int64, calls u
 		}
 	}
 	vary(nil)
-	return all
+	return all, nil
+}
+
+// refuse makes a panic outside of the process's own code an error.
+func (r *runner) refuse(proc int, err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("explore: process %s cannot be searched: %v", r.e.names[proc], p)
+	}
 }
 
 // costOf adds up the faults among choices, with one more at site. It reports
@@ -178,7 +186,7 @@ func (e *engine) eventOf(m miss) sim.Event {
 }
 
 // runMiss computes a transition.
-func (r *runner) runMiss(m miss) []raw {
+func (r *runner) runMiss(m miss) ([]raw, error) {
 	info := &r.e.info[m.local]
 	return r.run(info.proc, &info.past, r.e.eventOf(m), m.clock, m.calls)
 }

@@ -248,8 +248,12 @@ func (s *search) resolve(chunks []*chunk) error {
 		}
 	}
 	raws := make([][]raw, len(todo))
-	s.share(len(todo), func(w *worker, i int) { raws[i] = w.runMiss(todo[i]) })
+	errs := make([]error, len(todo))
+	s.share(len(todo), func(w *worker, i int) { raws[i], errs[i] = w.runMiss(todo[i]) })
 	for i, m := range todo {
+		if errs[i] != nil {
+			return errs[i]
+		}
 		if err := s.record(m, raws[i]); err != nil {
 			return err
 		}
@@ -542,7 +546,10 @@ func (s *search) bytes() int64 {
 func (s *search) begin() error {
 	var all [][]uint32 // the outcomes of each process
 	for proc := range s.procs {
-		raws := s.workers[0].run(proc, nil, sim.Event{Kind: sim.EventStart, Proc: sim.ID(proc)}, 0, 0)
+		raws, err := s.workers[0].run(proc, nil, sim.Event{Kind: sim.EventStart, Proc: sim.ID(proc)}, 0, 0)
+		if err != nil {
+			return err
+		}
 		var mine []uint32
 		for i := range raws {
 			x := &raws[i]

@@ -459,3 +459,53 @@ func TestInvariantsSeeTicks(t *testing.T) {
 		t.Errorf("%+v; want a violation after two ticks", v)
 	}
 }
+
+// opaque declares something that is no plain value, or cannot say it at all.
+type opaque struct{ panics bool }
+
+func (o opaque) State() any {
+	if o.panics {
+		panic("no state")
+	}
+	return []int{1}
+}
+func (o opaque) Handle(*sim.Proc, sim.Message) {}
+
+func TestStateMustBePlain(t *testing.T) {
+	for _, x := range []struct {
+		state opaque
+		want  string
+	}{{opaque{}, "slice"}, {opaque{panics: true}, "no state"}} {
+		build := func(w *sim.World) {
+			w.Serve("a", func() sim.Handler { return x.state })
+			w.Spawn("b", func() sim.Runner { return runner(func(p *sim.Proc) { p.Send(0, 0) }) })
+		}
+		_, err := explore.Run(explore.System{Build: build, Config: sim.Config{Timing: sim.Untimed}}, explore.Options{})
+		if err == nil || !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), "process a") {
+			t.Errorf("error %v, want one about process a and %q", err, x.want)
+		}
+	}
+}
+
+// TestFaults bounds the faults below what the budgets allow.
+func TestFaults(t *testing.T) {
+	for _, x := range []struct {
+		faults, layers int
+		covered        string
+	}{
+		{0, 4, "complete: every schedule with at most 3 faults"},
+		{2, 3, "complete: every schedule with at most 2 faults"},
+		{9, 4, "complete: every schedule with at most 3 faults"},
+		{-1, 1, "complete: every schedule without faults"},
+	} {
+		sys := explore.System{Build: spawn(func(p *sim.Proc) {
+			for range 3 {
+				p.Send(1, 0)
+			}
+		}, func(p *sim.Proc) { p.Wait(0) }), Config: sim.Config{Timing: sim.Untimed, Budget: map[sim.Site]int{sim.SiteDrop: 2, sim.SiteDuplicate: 1}}}
+		r, err := explore.Run(sys, explore.Options{Faults: x.faults})
+		if err != nil || r.Layers != x.layers || r.Covered() != x.covered {
+			t.Errorf("%d faults: %d layers, %q, %v; want %d, %q", x.faults, r.Layers, r.Covered(), err, x.layers, x.covered)
+		}
+	}
+}

@@ -133,6 +133,19 @@ type Result struct {
 // Complete reports whether every state within the bounds was visited.
 func (r *Result) Complete() bool { return r.Truncated == "" && r.Violation == nil }
 
+// Covered says in words what the search covered.
+func (r *Result) Covered() string {
+	switch {
+	case r.Truncated != "":
+		return r.Truncated
+	case r.Violation != nil:
+		return fmt.Sprintf("every schedule with fewer than %d faults, and those with %d faults of fewer than %d steps", r.Violation.Faults, r.Violation.Faults, r.Violation.Steps)
+	case r.MaxFaults == 0:
+		return "complete: every schedule without faults"
+	}
+	return fmt.Sprintf("complete: every schedule with at most %d faults", r.MaxFaults)
+}
+
 // Violation is the first violation in the order of faults, then steps.
 type Violation struct {
 	Property string
