@@ -111,3 +111,33 @@ func TestDiffOfOddRuns(t *testing.T) {
 		t.Errorf("want an error that asks for a history, found %v", err)
 	}
 }
+
+func TestDiffPartsAtAnyField(t *testing.T) {
+	a, b := failingSide(), failingSide()
+	b.Finding.History.Events[8].Value = history.IntValue(77)
+	d := newDiff(&a, &b)
+	if d.Shared != 8 || d.Sides[1].First == "" {
+		t.Errorf("the runs differ at the ninth event, by its value: found %d shared", d.Shared)
+	}
+}
+
+func TestTenures(t *testing.T) {
+	doc := textbook()
+	h := doc.Runs[1].Findings[0].History
+	last := h.Events[len(h.Events)-1]
+	h.Events = append(h.Events, history.Event{Index: last.Index + 1, Time: last.Time + 1, Process: "coordinator", Type: history.Note, F: history.Grant, Owner: "C", Resource: "orders/7", Token: 43, Lease: "0000", Generation: 3})
+	want := tenures{Scope: "orders/7", List: []tenure{
+		{Token: "41", Holder: "A", Generation: 1, Granted: "3ms", Ended: "expired at 10.004s", Believed: "until 9.998s", Went: "write 10 at 35.012s", Href: "#e34"},
+		{Token: "42", Holder: "B", Generation: 2, Granted: "10.007s", Ended: "ran out at 20.007s", Believed: "until 20.002s"},
+	}}
+	got := viewOf(doc).tenures()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := viewOf(many(3000, "timed")).tenures(); got.More == 0 || len(got.List) == 0 || len(got.List) > maxLeases {
+		t.Errorf("of many leases %d are listed and %d counted", len(got.List), got.More)
+	}
+	if got := viewOf(recorded()).tenures(); len(got.List) == 0 || got.List[0].Ended != "" {
+		t.Errorf("without notes the clients' own view is told, without the coordinator's: %+v", got)
+	}
+}

@@ -60,6 +60,7 @@ func TestExcerpt(t *testing.T) {
 		{"a short one whole", streamed(100, 50), "1-100"},
 		{"round the event, and what it rests on", streamed(5000, 3000), "(2)3-6(2963)2970-3010(1990)"},
 		{"two windows", streamed(5000, 1000, 3000), "(2)3-6(978)985-1005(1979)2985-3005(1995)"},
+		{"the second window rests on what the first one has", streamed(5000, 10, 3000), "1-15(2969)2985-3005(1995)"},
 		{"windows that touch are one", streamed(5000, 3000, 3010), "(2)3-6(2978)2985-3015(1985)"},
 		{"one at the beginning", streamed(5000, 2), "1-12(4988)"},
 		{"one at the end", streamed(5000, 5000), "(2)3-6(4963)4970-5000"},

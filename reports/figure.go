@@ -37,6 +37,7 @@ type figure struct {
 	Total   int
 	Derived bool // beliefs were read off the operations
 	Scopes  []string
+	Hidden  int  // lanes that are not drawn
 	Others  bool // events of other scopes are drawn too, without bands
 }
 
@@ -169,6 +170,7 @@ func (v *view) layout() *figure {
 		return nil
 	}
 	d.fig.Drawn, d.fig.Total, d.fig.Scopes = len(d.chosen), int(v.total), v.scopes
+	d.chooseLanes()
 	d.laneBoxes()
 	d.shades()
 	d.bands()
@@ -191,6 +193,8 @@ type drawing struct {
 	cols            []column
 	gaps            []gap
 	known, believed []*hold
+	drawnLanes      []lane
+	places          []int // in drawnLanes, by lane of the view; -1 when it is not drawn
 }
 
 type column struct{ pos, left, mid, right int }
@@ -320,7 +324,7 @@ func (d *drawing) between(i int, share func(from, to int) (part, whole int64)) i
 
 // laneBoxes stacks the lanes, each with a row for every scope that it held.
 func (d *drawing) laneBoxes() {
-	rows := make([]map[string]int, len(d.lanes))
+	rows := make([]map[string]int, len(d.drawnLanes))
 	for _, holds := range [][]*hold{d.known, d.believed} {
 		for _, h := range holds {
 			i := d.lane(h.client)
@@ -337,7 +341,7 @@ func (d *drawing) laneBoxes() {
 	}
 	y := lanesTop
 	longest := 0
-	for i, l := range d.lanes {
+	for i, l := range d.drawnLanes {
 		box := laneBox{Y: y, Name: clipMiddle(l.name, 16), Full: l.name, Role: l.role, Alternate: i%2 == 1, rows: rows[i]}
 		box.Mid = y + 34
 		box.H = 64

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -270,6 +271,21 @@ func TestWordsOfEvents(t *testing.T) {
 		if got := v.who(e) + ": " + v.describe(e); got != words {
 			t.Errorf("#%d: want %q, found %q", index, words, got)
 		}
+	}
+}
+
+// TestManyLanes holds the drawing to the lanes at which something drawn happens.
+func TestManyLanes(t *testing.T) {
+	doc := many(4000, "timed")
+	h := doc.Runs[0].Findings[0].History
+	for i := range h.Events[:3000] {
+		if e := &h.Events[i]; strings.HasPrefix(e.Process, "w") {
+			e.Process = fmt.Sprintf("%s-%d", e.Process, i/7)
+		}
+	}
+	f := viewOf(doc).layout()
+	if len(f.Lanes) > 2*maxLanes || f.Hidden < 300 || len(f.Marks) == 0 {
+		t.Errorf("found %d lanes and %d hidden", len(f.Lanes), f.Hidden)
 	}
 }
 

@@ -148,7 +148,7 @@ func TestScriptsOff(t *testing.T) {
 }
 
 func TestKeyboardWalk(t *testing.T) {
-	tab := open(t, write(t, finding(long(3000))), desk)
+	tab := open(t, write(t, finding(long(3000, 5))), desk)
 	violation := position(t, tab)
 	rows := func() string {
 		return eval[string](t, tab, `document.querySelector("tr[aria-current]").dataset.pos + " " + document.querySelector("tr[aria-current] th").textContent`)
@@ -224,7 +224,7 @@ func TestFilters(t *testing.T) {
 
 // TestPermalink holds an address to lead back to where it was taken from.
 func TestPermalink(t *testing.T) {
-	address := write(t, finding(long(3000)))
+	address := write(t, finding(long(3000, 5)))
 	tab := open(t, address, desk)
 	press(t, tab, "N", "t", "+", "+", "j")
 	eval[any](t, tab, `(async () => { kind.value = "store"; kind.dispatchEvent(new Event("input")); await new Promise((f) => setTimeout(f, 500)); })()`)
@@ -258,7 +258,7 @@ const maxNodes, readyWithin = 5000, 1000
 const countNodes = `(() => { const w = document.createTreeWalker(document, NodeFilter.SHOW_ALL); let n = 1; while (w.nextNode()) n++; return n; })()`
 
 func TestHundredThousandEvents(t *testing.T) {
-	address := write(t, finding(long(100_000)))
+	address := write(t, finding(long(100_000, 5)))
 	// The best of a few: what else the machine does is not the page's doing.
 	var tab *Tab
 	best := 1 << 30
@@ -274,20 +274,36 @@ func TestHundredThousandEvents(t *testing.T) {
 	if best == 0 || best >= readyWithin {
 		t.Errorf("expected the page to be ready within %d ms, found %d", readyWithin, best)
 	}
-	for _, keys := range [][]string{{"v"}, {"0"}, {"+", "+", "+"}, {"t"}, {"0"}, {"+", "+", "+", "+", "+", "+"}, {"t", "0", "+"}} {
-		press(t, tab, keys...)
-		if n := eval[int](t, tab, countNodes); n > maxNodes {
-			t.Errorf("after %q the page has %d nodes, more than %d", keys, n, maxNodes)
-		} else {
-			t.Logf("after %q: %d nodes", keys, n)
-		}
-	}
+	nodes(t, tab)
 	slowest := eval[float64](t, tab, `(async () => { let most = 0; for (const key of ["0", "+", "+", "+", "ArrowLeft", "ArrowLeft", "-", "-"]) { const from = performance.now(); document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); await `+settle+`; most = Math.max(most, performance.now() - from); } return most; })()`)
 	t.Logf("slowest key: %.0f ms", slowest)
 	if slowest > 500 {
 		t.Errorf("a key took %.0f ms", slowest)
 	}
 	quiet(t, tab)
+}
+
+// nodes walks through the run and counts what the page has in its document.
+func nodes(t *testing.T, tab *Tab) {
+	t.Helper()
+	most := 0
+	for _, keys := range [][]string{{"v"}, {"0"}, {"+", "+", "+"}, {"t"}, {"0"}, {"+", "+", "+", "+", "+", "+"}, {"t", "0", "+"}} {
+		press(t, tab, keys...)
+		n := eval[int](t, tab, countNodes)
+		if most = max(most, n); n > maxNodes {
+			t.Errorf("after %q the page has %d nodes, more than %d", keys, n, maxNodes)
+		}
+	}
+	t.Logf("at most %d nodes", most)
+}
+
+// TestManyLanes holds the cap with more clients than there is room for.
+func TestManyLanes(t *testing.T) {
+	for _, clients := range []int{30, 300} {
+		tab := open(t, write(t, finding(long(20_000, clients))), desk)
+		nodes(t, tab)
+		quiet(t, tab)
+	}
 }
 
 func weight(t *testing.T, address string) int64 {

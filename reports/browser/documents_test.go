@@ -26,9 +26,9 @@ func textbook(t *testing.T) *reports.Document {
 
 // long has n events of clients that take turns, refusals among them, and ends in
 // a stale write that is applied.
-func long(n int) *history.History {
+func long(n, clients int) *history.History {
 	h := &history.History{Header: history.Header{Format: history.Format, Timing: "timed", TTL: 10_000_000_000}}
-	w := writer{h: h}
+	w := writer{h: h, clients: int64(clients)}
 	for turn := int64(1); len(h.Events) < n-4; turn++ {
 		w.turn(turn)
 	}
@@ -45,6 +45,8 @@ type writer struct {
 	op    int64
 	msg   int64
 	token history.Token
+
+	clients int64
 }
 
 func (w *writer) add(e history.Event) {
@@ -74,7 +76,7 @@ func (w *writer) call(client, server string, e, note history.Event, end history.
 // turn is an acquisition, some writes, now and then a pause and a refusal, and
 // the end of the lease.
 func (w *writer) turn(n int64) {
-	client, lease := fmt.Sprintf("w%d", n%5+1), fmt.Sprintf("%04x", n*40503%65536)
+	client, lease := fmt.Sprintf("w%d", n%w.clients+1), fmt.Sprintf("%04x", n*40503%65536)
 	before := w.token
 	w.token++
 	w.call(client, "manager", history.Event{F: history.Acquire}, history.Event{F: history.Grant, Token: w.token, Lease: lease, Generation: n, Expires: w.now + 10_000_000}, history.OK)
@@ -87,7 +89,7 @@ func (w *writer) turn(n int64) {
 		w.add(history.Event{Process: client, Type: history.Note, F: history.Pause, Text: "for 5ms"})
 		w.now += 5_000_000
 		w.add(history.Event{Process: client, Type: history.Note, F: history.Resume})
-		late := fmt.Sprintf("w%d", (n+4)%5+1)
+		late := fmt.Sprintf("w%d", (n+w.clients-1)%w.clients+1)
 		w.call(late, "store", history.Event{F: history.Write, Token: before}, history.Event{F: history.Reject, Token: before, Highest: w.token}, history.Fail)
 	}
 	w.now += 2_000_000

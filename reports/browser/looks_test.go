@@ -9,8 +9,10 @@ import (
 
 // cut lists the texts that are cut off, stick out or lie on each other.
 const cut = `(() => {
+  // A telephone widens innerWidth to what does not fit.
+  const wide = document.documentElement.clientWidth;
   const out = [], shown = (e) => e.getClientRects().length && getComputedStyle(e).visibility !== "hidden";
-  if (document.documentElement.scrollWidth > innerWidth) out.push("the page is wider than the window: " + document.documentElement.scrollWidth);
+  if (document.documentElement.scrollWidth > wide) out.push("the page is wider than the window: " + document.documentElement.scrollWidth);
   for (const e of document.querySelectorAll("body *:not(svg *)")) {
     if (!shown(e) || e.closest("svg") || e.closest("option")) continue;
     const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
@@ -21,7 +23,7 @@ const cut = `(() => {
     if (e.matches("th, td") && !e.closest("thead") && inner.width < 60 && e.textContent.trim().length > 12 && inner.height > 100) out.push("squeezed: " + e.textContent.slice(0, 40));
     const scroller = e.closest(".scroll, .wide-table, #rows");
     if (e.matches("button, .pill, dd, dt") && (text.right > inner.right + 1 || text.left < inner.left - 1)) out.push("cut off: " + e.textContent.slice(0, 40));
-    if (!scroller && (text.right > innerWidth + 1 || text.left < -1)) out.push("out of the window: " + e.textContent.slice(0, 40));
+    if (!scroller && (text.right > wide + 1 || text.left < -1)) out.push("out of the window: " + e.textContent.slice(0, 40));
     if (scroller && scroller.id === "rows" && (text.right > scroller.getBoundingClientRect().right + 1)) out.push("out of the table: " + e.textContent.slice(0, 40));
   }
   const lanes = document.getElementById("lanes");
@@ -63,7 +65,7 @@ const faint = `(() => {
 // TestLooks opens pages wide and narrow, light and dark. The pictures that
 // STALEPROOF_SHOTS asks for are for people to judge the rest.
 func TestLooks(t *testing.T) {
-	pages := map[string]string{"textbook": write(t, textbook(t)), "long": write(t, finding(long(3000)))}
+	pages := map[string]string{"textbook": write(t, textbook(t)), "long": write(t, finding(long(3000, 5)))}
 	pages["index"] = beside(pages["textbook"], "index.html")
 	pages["scenario"] = beside(pages["textbook"], "scenario-textbook.html")
 	pages["diff"] = diff(t)

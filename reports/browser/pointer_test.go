@@ -9,7 +9,7 @@ import (
 // at the top, the last at the bottom, and no hole in between.
 func TestTableScrolls(t *testing.T) {
 	for _, view := range []View{desk, phone} {
-		tab := open(t, write(t, finding(long(3000))), view)
+		tab := open(t, write(t, finding(long(3000, 5))), view)
 		last := eval[string](t, tab, `String(Number(document.getElementById("count").textContent.replace(/\D/g, "")) - 1)`)
 		for _, test := range []struct{ reason, to, want string }{
 			{"the top", "0", "0"},

@@ -238,10 +238,10 @@ const clampX = (x) => Math.max(frame.gutter - 20, Math.min(frame.width + 20, x))
 // layout gives each lane its row. Of very many lanes, those that the finding
 // names and those of servers keep a row of their own.
 function layout() {
-  const lanes = data.lanes, keep = new Set();
-  for (const pos of data.cited) keep.add(data.events.lane[pos] - 1);
-  lanes.forEach((l, i) => { if (l.role !== "client") keep.add(i); });
-  for (let i = 0; i < lanes.length && keep.size < mostLanes; i++) keep.add(i);
+  const lanes = data.lanes, all = lanes.map((_, i) => i), keep = new Set();
+  for (const i of [...data.cited.map((pos) => data.events.lane[pos] - 1), ...all.filter((i) => lanes[i].role !== "client"), ...all]) {
+    if (i >= 0 && keep.size < mostLanes) keep.add(i);
+  }
   frame.rows = [];
   frame.row = lanes.map(() => -1);
   let y = 34;
@@ -251,7 +251,7 @@ function layout() {
     y += h;
     return frame.rows.length - 1;
   };
-  lanes.forEach((l, i) => { if (keep.has(i) && keep.size <= mostLanes * 2) frame.row[i] = add(l.name, l.role); });
+  lanes.forEach((l, i) => { if (keep.has(i)) frame.row[i] = add(l.name, l.role); });
   const rest = frame.row.filter((r) => r < 0).length;
   if (rest) {
     const row = add(rest + " other lanes", "client");
@@ -812,11 +812,13 @@ function filter() {
   table.resize();
 }
 
+const mostOptions = 100; // of a filter; the search finds the rest
+
 function fillFilters() {
   const options = (select, values) => { for (const [value, text] of values) html("option", { value }, $(select), text ?? value); };
   const scopes = [...new Set(data.states.scope || [])].map((s) => data.strings[s]).filter(Boolean).sort();
-  options("scope", scopes.slice(0, 500).map((s) => [s, clip(s, 40)]));
-  options("who", data.lanes.slice(0, 500).map((l) => [l.name, clip(l.name, 40)]));
+  options("scope", scopes.slice(0, mostOptions).map((s) => [s, clip(s, 40)]));
+  options("who", data.lanes.slice(0, mostOptions).map((l) => [l.name, clip(l.name, 40)]));
   const groups = [...new Set(data.kinds.map((k) => k.group))].sort();
   if (data.steps.size) options("kind", [["chain", "steps of what happened"]]);
   options("kind", groups.map((g) => [g, { leases: "lease manager", faults: "faults" }[g] || g]));
