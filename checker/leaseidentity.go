@@ -16,8 +16,8 @@ var leaseIdentity = Property{
 	Unaided: "partly",
 	watch: func(v View) []interest {
 		if v.Coordinator {
-			return append(events(history.Invoke, history.Renew, history.Release),
-				notes(history.Grant, history.Renewed, history.Released, history.Expire)...)
+			list := append(events(history.Invoke, history.Renew, history.Release), ends(history.Renew, history.Release)...)
+			return append(list, notes(history.Renewed, history.Released, history.Expire)...)
 		}
 		return events(history.OK, history.Release, history.Renew)
 	},
@@ -38,9 +38,12 @@ type identities struct {
 // asked is a request to renew or release, by client: a client that goes on after
 // an unknown outcome has several.
 type asked struct {
-	op    int64
-	lease Lease
-	at    int64
+	op     int64
+	client int32
+	scope  int32
+	f      history.F
+	lease  Lease
+	at     int64
 }
 
 // ending is the last lease of a scope that ended, and where.
@@ -62,9 +65,10 @@ func (m *identities) Observe(in *Input) bool {
 		if len(m.asked) == askedMost {
 			m.asked = slices.Delete(m.asked, 0, 1)
 		}
-		m.asked = append(m.asked, asked{in.Op, in.Lease, in.Index})
+		m.asked = append(m.asked, asked{in.Op, in.Client, in.Scope, in.F, in.Lease, in.Index})
 		return false
-	case in.F == history.Grant:
+	case m.aided && in.Type.IsEnd():
+		m.answered(in)
 		return false
 	case in.F == history.Expire:
 		*s = ending{in.Lease, in.Index}
@@ -81,6 +85,14 @@ func (m *identities) Observe(in *Input) bool {
 		*s = ending{in.Lease, in.Index}
 	}
 	return false
+}
+
+// answered forgets a request that has its answer; one of unknown outcome may
+// still take effect.
+func (m *identities) answered(in *Input) {
+	if in.Type != history.Info {
+		m.asked = slices.DeleteFunc(m.asked, func(a asked) bool { return a.op == in.Op })
+	}
 }
 
 // strange reports whether a request took effect on a lease that it did not
@@ -111,13 +123,15 @@ func (m *identities) AppendKey(b []byte) []byte {
 			b = appendLease(b, m.scopes[i].lease)
 		}
 	}
-	leases := make([]Lease, 0, askedMost)
-	for _, a := range m.asked {
-		leases = append(leases, a.lease)
-	}
-	slices.Sort(leases)
-	for _, l := range slices.Compact(leases) {
-		b = appendLease(b, l)
+	for _, i := range m.names.clients.order() {
+		for _, a := range m.asked { // in the order of a client's operations
+			if a.client == i {
+				b = appendText(b, m.names.clients.list[i])
+				b = appendText(b, m.names.scopes.list[a.scope])
+				b = append(b, byte(a.f))
+				b = appendLease(b, a.lease)
+			}
+		}
 	}
 	return b
 }

@@ -21,6 +21,7 @@ var registry = []*Property{
 	&scopeIsolation,
 	&noLostUpdate,
 	&fenceSurvives,
+	&exclusiveBelief,
 }
 
 // Property describes one guarantee and makes its monitor.

@@ -164,4 +164,22 @@ var storeVerdicts = []verdict{
 		A ok renew op=2 token=1 lease=a
 		A ok release op=3 token=1 lease=a
 	`, ""},
+
+	{"exclusive-belief", "a second client believes while the first still does", timed, `
+		A believe t=1 token=1 lease=a owner=A until=10
+		B believe t=5 token=2 lease=b owner=B until=15
+	`, "B believes at #2 in its lease, and so does A since #1, until 10000000000 (orders/7)"},
+	{"exclusive-belief", "the first belief has run out", timed, `
+		A believe t=1 token=1 lease=a owner=A until=10
+		B believe t=10 token=2 lease=b owner=B until=20
+	`, ""},
+	{"exclusive-belief", "the first gave it up", timed, `
+		A believe t=1 token=1 lease=a owner=A until=10
+		A disbelieve t=3 token=1 lease=a owner=A
+		B believe t=5 token=2 lease=b owner=B until=15
+	`, ""},
+	{"exclusive-belief", "the same client renews", timed, `
+		A believe t=1 token=1 lease=a owner=A until=10
+		A believe t=5 token=1 lease=a owner=A until=15
+	`, ""},
 }

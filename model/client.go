@@ -56,6 +56,9 @@ func (c *Client) acquire(ctx context.Context, r *Request) (Lease, error) {
 		return Lease{}, err
 	}
 	resource, ttl := r.Resource, r.TTL
+	if c.cfg.Defects.Has(DeadlineFromReceipt) {
+		sent = sim.Now(ctx)
+	}
 	return Lease{Resource: resource, Token: reply.Token, ID: reply.Lease, Generation: reply.Generation,
 		TTL: ttl, Deadline: sent.Add(c.cfg.Term(ttl))}, nil
 }

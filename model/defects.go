@@ -36,6 +36,7 @@ const (
 	FenceCollected
 	ReentryRaisesToken
 	ManagerIgnoresIdentity
+	DeadlineFromReceipt
 	defectsEnd
 )
 
@@ -124,6 +125,9 @@ var defectTable = []Defect{
 	{ManagerIgnoresIdentity, "manager-ignores-identity",
 		"a renewal or a release acts on whatever lease is in force, whoever presents what",
 		"https://github.com/brendanlong/lion-reader/issues/917"},
+	{DeadlineFromReceipt, "deadline-from-receipt",
+		"the holder counts its deadline from the receipt of the reply, not from the sending of its request",
+		"https://github.com/golemcloud/golem/issues/3824"},
 }
 
 // AllDefects lists every defect.

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"staleproof/model/history"
@@ -17,11 +18,16 @@ type HolderConfig struct {
 	// many values it writes under each.
 	Acquisitions int
 	Writes       int
+	// Tries is how often it asks for a lease at most; 0 means four times as often
+	// as Acquisitions.
+	Tries int
 	// Work is how long it works before each write, on its own clock.
 	Work time.Duration
 	// Renew starts a task beside the work that renews the lease at each third of
 	// its term.
 	Renew bool
+	// Renewals is how often the task renews one lease at most; 0: without a limit.
+	Renewals int
 	// Modify makes each write a read-modify-write: one more than the value that
 	// the lease's read, or its last write, gave.
 	Modify bool
@@ -57,18 +63,52 @@ func NewHolder(p *sim.Proc, cfg HolderConfig) *Holder {
 }
 
 // Run takes leases and works under them until it has had cfg.Acquisitions, or
-// has tried four times as often.
+// has asked cfg.Tries times.
 func (h *Holder) Run(ctx context.Context) {
 	had := 0
-	for try := 0; had < h.cfg.Acquisitions && try < 4*h.cfg.Acquisitions; try++ {
+	for try := 0; had < h.cfg.Acquisitions && try < h.tries(); try++ {
+		h.checkpoint(ctx, had, try, 0, 0)
 		sim.Yield(ctx, "acquire")
 		if err := h.Acquire(ctx); err != nil {
 			sim.Sleep(ctx, h.patience(err))
 			continue
 		}
 		had++
-		h.work(ctx)
+		h.work(ctx, had, try)
 	}
+}
+
+// tries is how often the holder asks for a lease at most.
+func (h *Holder) tries() int {
+	if h.cfg.Tries > 0 {
+		return h.cfg.Tries
+	}
+	return 4 * h.cfg.Acquisitions
+}
+
+// checkpoint declares to an exhaustive search what the holder's future depends
+// on: the numbers of its loops, the value that it builds upon, and its memory.
+func (h *Holder) checkpoint(ctx context.Context, had, try, write int, value int64) {
+	p := sim.FromContext(ctx)
+	if p == nil || !p.Explored() {
+		return
+	}
+	l := h.lease
+	if !h.holds {
+		l = Lease{ID: l.ID}
+	}
+	p.Checkpoint(fmt.Sprint(had, try, write, value, h.writes, h.holds, l.Token, l.ID, l.Generation, l.Deadline.UnixNano(), h.lines()))
+}
+
+// lines is what its clients remember from one operation to the next.
+func (h *Holder) lines() string {
+	var text string
+	for _, c := range []Coordinator{h.coordinator, h.keeper} {
+		if c, ok := c.(*Client); ok {
+			text += fmt.Sprint(c.unknown, " ", c.basis, " ")
+		}
+	}
+	return text
 }
 
 // patience is how long to wait after an acquisition failed.
@@ -101,12 +141,13 @@ func (h *Holder) Acquire(ctx context.Context) error {
 }
 
 // work reads once, writes, and releases.
-func (h *Holder) work(ctx context.Context) {
+func (h *Holder) work(ctx context.Context, had, try int) {
 	value, err := h.Read(ctx)
 	if err != nil && !h.holds {
 		return
 	}
 	for i := range h.cfg.Writes {
+		h.checkpoint(ctx, had, try, i+1, value)
 		if sim.Sleep(ctx, h.cfg.Work); !h.holds {
 			return
 		}
@@ -238,7 +279,7 @@ func (h *Holder) failed(ctx context.Context, err error) error {
 // believes in it.
 func (h *Holder) keepAlive(ctx context.Context) {
 	id := h.lease.ID
-	for {
+	for n := 0; h.cfg.Renewals == 0 || n < h.cfg.Renewals; n++ {
 		sim.Sleep(ctx, h.lease.TTL/3)
 		if !h.holds || h.lease.ID != id {
 			return

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -35,7 +36,14 @@ type granted struct {
 	DidOp    int64
 	DidLease string
 	DidOwner string
+	armed    bool // a timer will look at the lease's end; never true on the disk
 }
+
+// ending is the timer that looks whether a lease has come to its end.
+type ending struct{ Resource string }
+
+// State declares the manager's memory to an exhaustive search.
+func (m *LeaseManager) State() any { return fmt.Sprint(m.issued, m.leases) }
 
 // NewLeaseManager returns a lease manager that has granted nothing; on its first
 // start it finds what its disk holds.
@@ -66,7 +74,10 @@ func (m *LeaseManager) Start(p *sim.Proc) {
 		}
 		return true
 	})
-	if p.Disk().Torn() == 0 || from != currentKey {
+	for i := range m.leases {
+		m.arm(p, &m.leases[i])
+	}
+	if p.Disk().Torn() == 0 || from != currentKey || m.cfg.Defects.Has(CounterNotDurable) {
 		return
 	}
 	for i := range m.leases { // one change at a time: the newest operation's
@@ -100,11 +111,17 @@ func (m *LeaseManager) newest() int64 {
 
 // Handle serves one request; requests are served one after another.
 func (m *LeaseManager) Handle(p *sim.Proc, msg sim.Message) {
+	ctx := p.Context()
+	if end, ok := msg.Body.(ending); ok {
+		m.busy.Lock(ctx)
+		m.end(p, m.lease(end.Resource))
+		m.busy.Unlock(ctx)
+		return
+	}
 	r, ok := msg.Body.(Request)
 	if !ok {
 		return
 	}
-	ctx := p.Context()
 	m.busy.Lock(ctx)
 	reply := m.serve(p, r)
 	m.busy.Unlock(ctx)
@@ -142,6 +159,27 @@ func (m *LeaseManager) expire(p *sim.Proc, g *granted) {
 	g.did(history.Expire, 0)
 	m.tell(p, g)
 	g.Lease, g.Owner = "", ""
+}
+
+// end ends a lease whose time has come; if it was renewed meanwhile, it looks
+// again later.
+func (m *LeaseManager) end(p *sim.Proc, g *granted) {
+	g.armed = false
+	switch {
+	case g.Lease == "":
+	case p.Now() >= g.Expires:
+		m.expire(p, g)
+	default:
+		m.arm(p, g)
+	}
+}
+
+// arm sets the timer of g's lease.
+func (m *LeaseManager) arm(p *sim.Proc, g *granted) {
+	if !g.armed && g.Lease != "" {
+		g.armed = true
+		p.After(g.Expires-p.Now(), ending{g.Resource})
+	}
 }
 
 func (m *LeaseManager) acquire(p *sim.Proc, g *granted, r Request) Reply {
@@ -228,15 +266,23 @@ func (m *LeaseManager) forget(p *sim.Proc, resource string) {
 func (m *LeaseManager) commit(p *sim.Proc, next granted) Reply {
 	switch d := m.cfg.Defects; {
 	case d.Has(StandbyLags):
-		p.Put(standbyKey+next.Resource, *m.lease(next.Resource))
+		was := *m.lease(next.Resource)
+		was.armed = false
+		p.Put(standbyKey+next.Resource, was)
 	case d.Has(SnapshotRestored) && next.Did == history.Grant && next.Generation%2 == 1:
-		p.Put(snapshotKey+next.Resource, next)
+		saved := next
+		saved.armed = false
+		p.Put(snapshotKey+next.Resource, saved)
 	}
+	armed := next.armed
+	next.armed = false
 	p.Put(m.key(next.Resource), next)
 	p.Sync()
 	g := m.lease(next.Resource)
 	*g = next
+	g.armed = armed
 	m.tell(p, g)
+	m.arm(p, g)
 	return g.reply()
 }
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -39,6 +40,9 @@ func NewFencedStore(cfg Config) *FencedStore {
 	const few = 16 // operations of a short run
 	return &FencedStore{cfg: cfg, busy: sim.NewMutex(), ops: make([]int64, 0, few), replies: make([]any, 0, few)}
 }
+
+// State declares the store's memory to an exhaustive search.
+func (s *FencedStore) State() any { return fmt.Sprint(s.cells, s.valid, s.ops, s.replies) }
 
 // Start replays the log: the requests that were accepted and changed something.
 func (s *FencedStore) Start(p *sim.Proc) {

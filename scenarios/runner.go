@@ -20,6 +20,9 @@ type Options struct {
 	StoreCrashes bool
 	// Properties replace those of the scenario, if not nil.
 	Properties []string
+	// Timing is the semantics of time: Timed but for the schedules of an exhaustive
+	// search.
+	Timing sim.Timing
 }
 
 // Runner runs one scenario again and again in one world. It is for one
@@ -68,9 +71,9 @@ func (o *Outcome) Broken() []string {
 // NewRunner returns a runner of sc. An unknown property is an error.
 func NewRunner(sc *Scenario, opt Options) (*Runner, error) {
 	r := &Runner{sc: sc, opt: opt, log: &history.Recorder{}}
-	properties := sc.Properties
-	if opt.Properties != nil {
-		properties = opt.Properties
+	properties := opt.Properties
+	if properties == nil {
+		properties = sc.judged(opt.Timing)
 	}
 	var err error
 	if r.suite, err = (checker.Config{Header: r.header(&sc.Params), View: r.view(), Init: InitialValue}).New(properties); err != nil {
@@ -86,6 +89,18 @@ func NewRunner(sc *Scenario, opt Options) (*Runner, error) {
 	return r, nil
 }
 
+// judged lists the properties that can be judged under a timing.
+func (sc *Scenario) judged(t sim.Timing) []string {
+	names := []string{}
+	for _, name := range sc.Properties {
+		p, err := checker.Lookup(name)
+		if err != nil || t == sim.Timed || t == sim.Untimed && p.Untimed || t == sim.Bounded && p.Bounded {
+			names = append(names, name) // an unknown one is reported where it is made
+		}
+	}
+	return names
+}
+
 // Close frees the runner's world.
 func (r *Runner) Close() { r.world.Close() }
 
@@ -98,7 +113,7 @@ func (r *Runner) World() *sim.World { return r.world }
 func (r *Runner) view() checker.View { return checker.View{Coordinator: true, Store: true} }
 
 func (r *Runner) header(p *Params) history.Header {
-	return history.Header{Format: history.Format, Scenario: r.sc.Name, Timing: "timed",
+	return history.Header{Format: history.Format, Scenario: r.sc.Name, Timing: r.opt.Timing.String(),
 		TTL: p.TTL, Rho: p.Rho, Scopes: "per-resource"}
 }
 
@@ -140,7 +155,7 @@ func (r *Runner) prepare(p *Params, chooser sim.Chooser, full bool) {
 	if full {
 		r.rec.Sink = r.record
 	}
-	r.world.Reset(r.sc.config(p), chooser, &r.rec)
+	r.world.Reset(r.sc.configFor(p, r.opt.Timing), chooser, &r.rec)
 	s := p.setup(r.opt.Defects)
 	s.NewStore, s.StoreCrashes = r.opt.NewStore, r.opt.StoreCrashes
 	r.sc.Build(r.world, s)
@@ -193,7 +208,7 @@ func (r *Runner) Explain(p *Params, seed uint64, s sim.Schedule, digest uint64, 
 		}
 		v.Events = slices.Clone(v.Events)
 		f := &Finding{Scenario: r.sc.Name, Defects: r.opt.Defects, History: h,
-			Run: Recorded{Scenario: r.sc.Name, Revision: r.sc.Revision, Defects: r.opt.Defects, Params: *p, Seed: seed, Schedule: taken, Digest: digest}}
+			Run: Recorded{Scenario: r.sc.Name, Revision: r.sc.Revision, Defects: r.opt.Defects, Timing: r.opt.Timing, Params: *p, Seed: seed, Schedule: taken, Digest: digest}}
 		f.Finding = r.explain(h, v)
 		f.Decisions = r.Decisions(p, taken)
 		h.Header.Replay = f.Run.Token()

@@ -18,6 +18,7 @@ import (
 	"staleproof/checker"
 	"staleproof/model"
 	"staleproof/sim"
+	"staleproof/sim/explore"
 )
 
 // Scenario describes one situation in which leases go wrong.
@@ -33,6 +34,11 @@ type Scenario struct {
 	Faults Faults
 	// Build spawns the processes of a run.
 	Build func(w *sim.World, s Setup)
+	// Searched scenarios are for exhaustive search alone, under Timing; runs of them
+	// are replays of what it found. Search, if not nil, makes the system.
+	Searched bool
+	Timing   sim.Timing
+	Search   func(b Bounds, d model.Defects) (explore.System, error)
 	// Properties are judged on every run.
 	Properties []string
 	// Sometimes are the dangers that must have occurred over all runs of the
@@ -70,6 +76,7 @@ type Params struct {
 	Acquisitions int64 // by each client
 	Writes       int64 // under each lease
 	Renew        int64 // 1: a task beside the work renews the lease
+	Renewals     int64 // of one lease at most; 0: no limit
 	Modify       int64 // 1: writes are read-modify-writes
 	Reenter      int64 // 1: the lease is taken once more inside the work
 	TTL          int64 // ns
@@ -78,6 +85,8 @@ type Params struct {
 	Timeout      int64 // ns, of a call
 	Rho          int64 // ppm
 	FirstToken   int64
+	Horizon      int64 // ticks of a bounded search
+	Tries        int64 // 0: four times as often as Acquisitions
 }
 
 // Param describes one number of [Params].
@@ -94,13 +103,16 @@ var paramTable = []Param{
 	{"acquisitions", "leases that each client takes", 0, 1000, func(p *Params) *int64 { return &p.Acquisitions }},
 	{"writes", "writes under each lease", 0, 1000, func(p *Params) *int64 { return &p.Writes }},
 	{"renew", "1: a task beside the work renews the lease at each third of its term", 0, 1, func(p *Params) *int64 { return &p.Renew }},
+	{"renewals", "how often a lease is renewed at most; 0: no limit", 0, 1000, func(p *Params) *int64 { return &p.Renewals }},
 	{"modify", "1: each write is one more than the value read or written last", 0, 1, func(p *Params) *int64 { return &p.Modify }},
 	{"reenter", "1: the holder acquires its lease once more in the middle of its work", 0, 1, func(p *Params) *int64 { return &p.Reenter }},
 	{"ttl", "term of a lease, ns", 1, int64(1000 * time.Hour), func(p *Params) *int64 { return &p.TTL }},
 	{"work", "work before each write, ns", 0, int64(1000 * time.Hour), func(p *Params) *int64 { return &p.Work }},
 	{"latency", "one-way latency of a message, ns", 0, int64(time.Hour), func(p *Params) *int64 { return &p.Latency }},
-	{"timeout", "how long a client waits for a reply, ns", 1, int64(1000 * time.Hour), func(p *Params) *int64 { return &p.Timeout }},
+	{"timeout", "how long a client waits for a reply, ns; 0: for ever", 0, int64(1000 * time.Hour), func(p *Params) *int64 { return &p.Timeout }},
 	{"rho", "declared bound on the drift of clocks, ppm", 0, 999_999, func(p *Params) *int64 { return &p.Rho }},
+	{"tries", "how often a client asks for a lease at most; 0: four times as often as acquisitions", 0, 1000, func(p *Params) *int64 { return &p.Tries }},
+	{"horizon", "ticks of a bounded search", 0, 1000, func(p *Params) *int64 { return &p.Horizon }},
 	{"first-token", "token of the first acquisition", 1, 1 << 40, func(p *Params) *int64 { return &p.FirstToken }},
 }
 
@@ -159,6 +171,21 @@ func (sc *Scenario) config(p *Params) sim.Config {
 	}
 }
 
+// configFor returns the world's config under a timing. How long a fault lasts
+// takes part in timed runs alone, so that one option is enough otherwise.
+func (sc *Scenario) configFor(p *Params, t sim.Timing) sim.Config {
+	cfg := sc.config(p)
+	if t == sim.Timed {
+		return cfg
+	}
+	cfg.Timing, cfg.Budget, cfg.Horizon = t, nil, time.Duration(p.Horizon)
+	for _, options := range []*[]time.Duration{&cfg.Delays, &cfg.Holds, &cfg.Pauses, &cfg.Suspends, &cfg.Stalls, &cfg.Restarts, &cfg.Partitions} {
+		*options = (*options)[:min(1, len(*options))]
+	}
+	cfg.Drifts, cfg.Jumps = nil, nil
+	return cfg
+}
+
 // setup returns what Build is told.
 func (p *Params) setup(d model.Defects) Setup {
 	return Setup{Params: *p, Config: model.Config{Defects: d, TTL: time.Duration(p.TTL), RhoPPM: p.Rho,
@@ -174,10 +201,17 @@ var registry = []*Scenario{
 	&tokenRegress,
 	&storeForgets,
 	&selfFencing,
+	&lfUntimed,
+	&lfBounded,
 }
 
-// Scenarios lists the built-in scenarios.
-func Scenarios() []*Scenario { return registry }
+// Scenarios lists the built-in scenarios that run under a seed.
+func Scenarios() []*Scenario {
+	return slices.DeleteFunc(slices.Clone(registry), func(sc *Scenario) bool { return sc.Searched })
+}
+
+// AllScenarios lists those too that are for exhaustive search alone.
+func AllScenarios() []*Scenario { return registry }
 
 // Lookup returns the scenario called name; an unknown name is an error that
 // suggests the nearest one.

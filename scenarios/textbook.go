@@ -112,7 +112,7 @@ func (c *worker) Run(p *sim.Proc) {
 
 func holderConfig(s Setup) model.HolderConfig {
 	return model.HolderConfig{Config: s.Config, Resource: resource,
-		Acquisitions: int(s.Params.Acquisitions), Writes: int(s.Params.Writes),
-		Work: time.Duration(s.Params.Work), Renew: s.Params.Renew > 0,
+		Acquisitions: int(s.Params.Acquisitions), Writes: int(s.Params.Writes), Tries: int(s.Params.Tries),
+		Work: time.Duration(s.Params.Work), Renew: s.Params.Renew > 0, Renewals: int(s.Params.Renewals),
 		Modify: s.Params.Modify > 0, Reenter: s.Params.Reenter > 0}
 }

@@ -554,3 +554,7 @@ func (p *Proc) Disk() *Disk {
 	}
 	return &p.n.disk
 }
+
+// Explored reports whether an exhaustive search is running the process, so that
+// the value of a checkpoint is built only then. Nothing else may depend on it.
+func (p *Proc) Explored() bool { return p.w.cell() != nil }

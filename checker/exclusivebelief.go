@@ -1,0 +1,87 @@
+package checker
+
+import (
+	"slices"
+
+	"staleproof/model/history"
+)
+
+var exclusiveBelief = Property{
+	Name:      "exclusive-belief",
+	Guarantee: "Within the declared clock bound, no two holders believe at the same true time.",
+	Doc: "Watches the holders' believe and disbelieve notes: a belief lasts until its holder gives it up or its deadline " +
+		"comes, in true time. Outside the declared bounds on clocks this is expected to break. In untimed runs " +
+		"deadlines mean nothing, and it is not judged.",
+	Timed: true, Bounded: true,
+	Unaided: "no",
+	watch:   func(View) []interest { return notes(history.Believe, history.Disbelieve) },
+	monitor: func(e *env) Monitor { return &believers{base: e.base("exclusive-belief")} },
+}
+
+// believers keeps each client's belief in the lease of each scope.
+type believers struct {
+	base
+	scopes [][]conviction // by scope, then client
+}
+
+// conviction is what a client holds to be true; a zero until is no belief.
+type conviction struct {
+	until int64
+	at    int64
+	time  int64 // when it was noted
+}
+
+func (m *believers) Observe(in *Input) bool {
+	if m.broken != nil {
+		return false
+	}
+	clients := at(&m.scopes, in.Scope)
+	mine := at(clients, in.Client)
+	if in.F == history.Disbelieve {
+		*mine = conviction{}
+		return false
+	}
+	*mine = conviction{until: in.Until, at: in.Index, time: in.Time}
+	for i, b := range *clients {
+		if int32(i) != in.Client && b.until > in.Time && in.Until > in.Time {
+			return m.violate([]int64{b.at, in.Index}, "%s believes at #%d in its lease, and so does %s since #%d, until %d%s",
+				m.names.clients.list[in.Client], in.Index, m.names.clients.list[i], b.at, b.until, inside(in.Resource))
+		}
+	}
+	return false
+}
+
+func (m *believers) AppendKey(b []byte) []byte {
+	if m.broken != nil {
+		return append(b, ended)
+	}
+	for _, s := range m.names.scopes.order() {
+		if int(s) >= len(m.scopes) {
+			continue
+		}
+		b = appendText(b, m.names.scopes.list[s])
+		for _, c := range m.names.clients.order() {
+			if int(c) < len(m.scopes[s]) && m.scopes[s][c].until != 0 {
+				b = appendText(b, m.names.clients.list[c])
+				b = appendInt(b, m.scopes[s][c].until)
+			}
+		}
+	}
+	return b
+}
+
+func (m *believers) Clone() Monitor {
+	c := *m
+	c.scopes = make([][]conviction, len(m.scopes))
+	for i := range m.scopes {
+		c.scopes[i] = slices.Clone(m.scopes[i])
+	}
+	return &c
+}
+
+func (m *believers) Reset() {
+	m.broken = nil
+	for i := range m.scopes {
+		clear(m.scopes[i])
+	}
+}
