@@ -177,6 +177,9 @@ func parseDecision(entry string, names []string) (Decision, error) {
 // Choice is one question to a [Chooser]: which of the options 0 to Options-1.
 type Choice struct {
 	Key
+	// Peer is, at the sites of messages, the process that the message goes to; 0
+	// elsewhere.
+	Peer    ID
 	Options int
 }
 

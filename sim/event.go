@@ -127,6 +127,13 @@ func (w *World) untie() entry {
 		}
 		return 1
 	})
+	if w.untier != nil {
+		w.whom = w.whom[:0]
+		for _, i := range w.ties {
+			w.whom = append(w.whom, q[i].proc)
+		}
+		w.untier.Tied(w.whom)
+	}
 	k := w.choose(nil, SiteTie, w.worldTies, len(w.ties), "")
 	w.worldTies++
 	return w.queue.remove(w.ties[k])

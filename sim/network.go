@@ -53,6 +53,7 @@ func (w *World) fly(m *Message, after int64) {
 // arrives, or whether it is lost.
 func (w *World) disturb(n *process, m *Message, count uint32) (extra int64, lost bool) {
 	cfg := &w.cfg
+	w.receiver = m.To
 	if k := w.choose(n, SitePartition, count, 2*w.durations(cfg.Partitions)+1, ""); k > 0 {
 		w.partition(m.From, m.To, w.duration(cfg.Partitions, (k+1)/2), k%2 == 0)
 	}

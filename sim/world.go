@@ -91,6 +91,7 @@ type World struct {
 	cfg      Config
 	chooser  Chooser
 	seeded   *Seeded // the chooser, if it is one: the fast path
+	untier   Untier  // the chooser, if it is one
 	observer Observer
 	wants    NoteSet
 	script   *script
@@ -119,7 +120,9 @@ type World struct {
 	flying   int     // messages on their way
 	running  int     // Runners that have not returned
 	cuts     []cut
+	receiver ID // of the message that the network is asked about
 	ties     []int
+	whom     []ID // the ties concern, if untier wants to know
 	worldPicks,
 	worldTies,
 	worldNexts uint32
@@ -168,6 +171,7 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 	w.giveUp()
 	w.cfg, w.chooser, w.observer, w.script = cfg, chooser, observer, nil
 	w.seeded, _ = chooser.(*Seeded)
+	w.untier, _ = chooser.(Untier)
 	w.wants = 0
 	if observer != nil {
 		w.wants = observer.Notes()
@@ -520,7 +524,11 @@ func (w *World) ask(n *process, site Site, count uint32, options int, label stri
 	if w.seeded != nil {
 		k = w.seeded.answer(key, options)
 	} else {
-		k = w.chooser.Choose(Choice{Key: key, Options: options})
+		c := Choice{Key: key, Options: options}
+		if netSites.Has(site) {
+			c.Peer = w.receiver
+		}
+		k = w.chooser.Choose(c)
 	}
 	if k <= 0 {
 		return 0

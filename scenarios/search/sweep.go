@@ -49,6 +49,7 @@ type Kill struct {
 	Digest   uint64
 	Broken   []string
 	Messages []string // of the violations, in the order of Broken
+	Strategy string   // that found it; empty in a sweep
 }
 
 // Result is what a sweep came to.
@@ -247,10 +248,10 @@ func (s *Sweep) seeds(r *scenarios.Runner, plan func(uint64) scenarios.Plan, c *
 			c.Inconclusive[name]++
 		}
 		if len(o.Violations) > 0 {
-			c.Kills = append(c.Kills, killOf(seed, &p, &o))
+			c.Kills = append(c.Kills, killOf(seed, &p.Params, &o))
 			c.stopped = s.stops(&o)
 		}
-		if err := again(r, s.Scenario.Name, seed, &p, &o); err != nil {
+		if err := again(r, s.Scenario.Name, seed, &p.Params, &o); err != nil {
 			return err
 		}
 	}
@@ -263,19 +264,19 @@ const rerunEvery = 20
 
 // again runs the schedule of a failure, and of some passes, once more and
 // compares the digests.
-func again(r *scenarios.Runner, name string, seed uint64, p *scenarios.Plan, o *scenarios.Outcome) error {
+func again(r *scenarios.Runner, name string, seed uint64, p *scenarios.Params, o *scenarios.Outcome) error {
 	if len(o.Violations) == 0 && seed%rerunEvery != 0 {
 		return nil
 	}
 	want := o.Result.Digest
-	if got := r.Replay(&p.Params, slices.Clone(o.Result.Decisions)).Result.Digest; got != want {
+	if got := r.Replay(p, slices.Clone(o.Result.Decisions)).Result.Digest; got != want {
 		return fmt.Errorf("seed %d: %w", seed, &scenarios.NondeterminismError{Scenario: name, Want: want, Got: got})
 	}
 	return nil
 }
 
-func killOf(seed uint64, p *scenarios.Plan, o *scenarios.Outcome) Kill {
-	k := Kill{Seed: seed, Params: p.Params, Schedule: slices.Clone(o.Result.Decisions), Digest: o.Result.Digest}
+func killOf(seed uint64, p *scenarios.Params, o *scenarios.Outcome) Kill {
+	k := Kill{Seed: seed, Params: *p, Schedule: slices.Clone(o.Result.Decisions), Digest: o.Result.Digest}
 	for _, v := range o.Violations {
 		k.Broken = append(k.Broken, v.Property)
 		k.Messages = append(k.Messages, v.Message)
