@@ -1,16 +1,22 @@
-// Package reports turns results into what a person or a CI server reads: a
-// folder of self-contained HTML pages ([Write]) and a JUnit file ([JUnit]).
+// Package reports turns results into what a person, a CI server or another
+// program reads.
 //
-//	results -> Document -+-> Write: index.html, one page for each finding
+//	results -> Document -+-> Write: index.html, a page for each scenario and finding
 //	                     +-> JUnit: one suite for each scenario
+//	                     +-> Annotations, Summary: for GitHub Actions
+//	                     +-> Encode, Decode: a file of results, see Schema
+//	two runs -----------------> WriteDiff: where they part, and what became of it
 //
 // A [Document] is plain data and knows nothing of the simulator, so that a
 // finding in a recorded history is shown exactly like one in a simulated run.
 //
 // Output is a function of the document: the same document gives the same
 // bytes. Nothing in it tells the time of day, a path or a machine. Every name,
-// value and error that comes from a history is escaped, and no page makes a
-// request, runs a script or needs one.
+// value and error that comes from a history is escaped. A page is one file that
+// asks nobody for anything, and its content policy holds it to that. What is
+// decisive is on it without a script: the words, a drawing, a bounded table. The
+// page of a finding has a script besides, with which the whole run can be walked
+// through; see templates/page.js, and payload.go for what it is given.
 package reports
 
 import (

@@ -166,3 +166,32 @@ func TestPagesAskForNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestDiffIsEscaped holds the page of two runs to the same.
+func TestDiffIsEscaped(t *testing.T) {
+	side := func(text func(n int) string) Side {
+		doc := disguised(textbook(), text)
+		return Side{Name: text(3), Status: Violated, Finding: doc.Runs[1].Findings[0]}
+	}
+	page := func(shift int, text func(n int) string) []byte {
+		body, err := renderDiff(side(text), side(func(n int) string { return text(n + shift) }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
+	}
+	for shift := range breakers {
+		hostile := page(shift, func(n int) string { return breakers[n%len(breakers)] })
+		harmless := page(shift, func(n int) string {
+			return strings.Repeat(string(rune('a'+n%len(breakers))), utf8.RuneCountInString(breakers[n%len(breakers)]))
+		})
+		want, _ := skeleton(t, harmless)
+		got, _ := skeleton(t, hostile)
+		if len(want) < 50 {
+			t.Fatalf("the page has only %d tags: the test sees no page", len(want))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("a text from the history changed the tags (-harmless +hostile):\n%s", diff)
+		}
+	}
+}

@@ -13,19 +13,19 @@ import (
 // differences from the event before, because nanoseconds since 1970 are more
 // than a script's numbers hold exactly.
 type payload struct {
-	Unit      string   `json:"unit"`   // of times, as clock.unit
-	Digits    int      `json:"digits"` // decimals of a second
-	Index     string   `json:"index"`  // of the first event
-	Time      string   `json:"time"`   // of the first event
-	Total     int64    `json:"total"`  // events of the run
-	Gaps      []int64  `json:"gaps"`   // position and events left out before it, in turn
-	Violation int      `json:"violation"`
-	Cited     []int    `json:"cited"`
-	Links     []int    `json:"links"` // position and step of the chain, in turn
-	Strings   []string `json:"strings"`
-	Tokens    []string `json:"tokens"` // in ascending order, from no token
-	Kinds     []kind   `json:"kinds"`
-	Lanes     []row2   `json:"lanes"`
+	Unit      string     `json:"unit"`   // of times, as clock.unit
+	Digits    int        `json:"digits"` // decimals of a second
+	Index     string     `json:"index"`  // of the first event
+	Time      string     `json:"time"`   // of the first event
+	Total     int64      `json:"total"`  // events of the run
+	Gaps      []int64    `json:"gaps"`   // position and events left out before it, in turn
+	Violation int        `json:"violation"`
+	Cited     []int      `json:"cited"`
+	Links     []int      `json:"links"` // position and step of the chain, in turn
+	Strings   []string   `json:"strings"`
+	Tokens    []string   `json:"tokens"` // in ascending order, from no token
+	Kinds     []kind     `json:"kinds"`
+	Lanes     []laneName `json:"lanes"`
 
 	Events   eventColumns `json:"events"`
 	States   stateColumns `json:"states"`
@@ -43,7 +43,7 @@ type kind struct {
 	Group string `json:"group"`
 }
 
-type row2 struct {
+type laneName struct {
 	Name string `json:"name"`
 	Role string `json:"role"`
 }
@@ -162,9 +162,9 @@ func (k *packer) marks() {
 	for _, g := range k.holes {
 		p.Gaps = append(p.Gaps, int64(g.before), g.events)
 	}
-	p.Lanes = []row2{}
+	p.Lanes = []laneName{}
 	for _, l := range k.lanes {
-		p.Lanes = append(p.Lanes, row2{legibleText(l.name), l.role})
+		p.Lanes = append(p.Lanes, laneName{legibleText(l.name), l.role})
 	}
 }
 
