@@ -496,11 +496,14 @@ func (d *drawing) extent(h *hold) (band, bool) {
 func (d *drawing) bandLabel(h *hold, width int) string {
 	tok := h.token.String()
 	names := []string{"token " + tok, tok}
+	if h.token == 0 {
+		names = []string{"held"} // a lock without tokens
+	}
 	if h.generation != 0 {
 		names = append([]string{"generation " + strconv.FormatInt(h.generation, 10) + " · token " + tok,
 			"gen " + strconv.FormatInt(h.generation, 10) + " · token " + tok}, names...)
 	}
-	if len(d.scopes) > 1 {
+	if len(d.scopes) > 1 && h.token != 0 {
 		names = append([]string{h.scope + " · token " + tok}, names...)
 	}
 	for _, n := range names {

@@ -84,7 +84,7 @@ func (b *beliefs) observe(pos int) {
 	begins := e.F == history.Believe
 	ends := e.F == history.Disbelieve
 	if b.derived {
-		begins = e.Type == history.OK && e.F == history.Acquire && e.Token != 0
+		begins = e.Type == history.OK && e.F == history.Acquire
 		ends = e.Type == history.Invoke && e.F == history.Release || e.Type == history.Fail && e.Error == history.Stale
 	}
 	switch {

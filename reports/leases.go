@@ -63,7 +63,7 @@ func beliefIn(believed []*hold, h *hold) *hold {
 }
 
 func (v *view) tenure(h, belief *hold) tenure {
-	t := tenure{Token: h.token.String(), Holder: h.client, Generation: h.generation, Granted: v.moment(h.from), Ended: "still in force at the violation"}
+	t := tenure{Token: token("", h.token), Holder: h.client, Generation: h.generation, Granted: v.moment(h.from), Ended: "still in force at the violation"}
 	at := v.h.Events[v.violation].Time
 	switch {
 	case h.derived:

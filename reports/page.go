@@ -264,6 +264,9 @@ func (v *view) row(pos, skipped int) row {
 
 // facts are the parameters of a run and how much was searched.
 func facts(r *Run) []KeyValue {
+	if r.Schedules == 0 { // a recorded history
+		return append([]KeyValue{{"history", r.Scenario}}, r.Params...)
+	}
 	out := []KeyValue{{"scenario", r.Scenario}, {"defect", r.defect()}, {"schedules", thousands(r.Schedules)}}
 	if r.Status == Violated {
 		out = append(out, KeyValue{Key: "first broken by schedule", Value: thousands(r.First)})

@@ -400,7 +400,7 @@ function drawHolds(to) {
 function drawHold(to, h, i, kind, x, r) {
   const g = make("g", {}, to), inset = kind === "knew" ? 3 : 1;
   const token = data.tokens[h.token[i]];
-  const words = (h.generation[i] ? "generation " + h.generation[i] + " · " : "") + "token " + token;
+  const words = token ? (h.generation[i] ? "generation " + h.generation[i] + " · " : "") + "token " + token : "held";
   make("title", {}, g, r.name + (kind === "knew" ? " holds the lease, as the coordinator knows: " : " believes that it holds the lease: ") + words);
   const box = { x: x.a, y: r.band + inset - 2, width: Math.max(1, x.w), height: 20 - 2 * inset };
   make("rect", kind === "knew" ? { class: "knew", ...box } : { class: "believed", fill: "none", "stroke-width": 2, ...box }, g);
@@ -409,7 +409,7 @@ function drawHold(to, h, i, kind, x, r) {
     if (end > x.b + 3) make("path", { class: "tail", fill: "none", "stroke-dasharray": "4 3", "stroke-width": 1.5, d: `M${x.b} ${box.y}H${end}v${box.height}H${x.b}` }, g);
   }
   const a = Math.max(x.a, frame.gutter), b = Math.min(x.b, frame.width);
-  const text = [words, "token " + token, token].find((t) => t.length * 6.5 + 12 <= b - a);
+  const text = [words, token && "token " + token, token].find((t) => t && t.length * 6.5 + 12 <= b - a);
   // One label for both: the holder's own band carries it, if there is one.
   if (text && (kind === "believed" || !data.believing.has(holding(h, i)))) make("text", { class: "t-band", x: a + 7, y: r.band + 12 }, g, text);
 }
