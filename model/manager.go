@@ -42,6 +42,9 @@ type granted struct {
 // ending is the timer that looks whether a lease has come to its end.
 type ending struct{ Resource string }
 
+// String says what it is, for people.
+func (e ending) String() string { return "end of the lease of " + e.Resource }
+
 // State declares the manager's memory to an exhaustive search.
 func (m *LeaseManager) State() any { return fmt.Sprint(m.issued, m.leases) }
 

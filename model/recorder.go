@@ -18,7 +18,10 @@ type Recorder struct {
 	// Full asks the world for everything, messages included; otherwise only for
 	// what a judgement needs: crashes, restarts, and copies of messages.
 	Full bool
-	e    history.Event
+	// Timing is the world's. Only in timed runs are a process's times translated:
+	// under the others they are numbers of steps, or ticks already.
+	Timing sim.Timing
+	e      history.Event
 }
 
 // Notes says what the recorder wants to hear.
@@ -36,7 +39,7 @@ func (r *Recorder) Observe(o sim.Observation) {
 	if !ok {
 		return
 	}
-	if e.Type == history.Note && (e.Until != 0 || e.Expires != 0) {
+	if r.Timing == sim.Timed && e.Type == history.Note && (e.Until != 0 || e.Expires != 0) {
 		id := r.World.Lookup(e.Process)
 		if e.Until != 0 {
 			e.Until = r.World.TrueTime(id, time.Duration(e.Until))

@@ -80,7 +80,7 @@ func NewRunner(sc *Scenario, opt Options) (*Runner, error) {
 		return nil, err
 	}
 	r.world = sim.NewWorld(sim.Config{}, sim.Calm{}, nil)
-	r.rec = model.Recorder{World: r.world}
+	r.rec = model.Recorder{World: r.world, Timing: opt.Timing}
 	r.observe = r.suite.Observe
 	r.record = func(e *history.Event) {
 		r.log.Append(e)

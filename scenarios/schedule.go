@@ -197,8 +197,10 @@ func (p *scheduleParser) scenario(r *Recorded) error {
 		}
 		return p.bad(e.line, "\"none\" or names of defects joined by +", quoted(e.text), meant(e.text, names))
 	}
-	if e, ok := p.values["timing"]; ok && e.text != sim.Timed.String() {
-		return p.bad(e.line, "timing \"timed\"", quoted(e.text), "this staleproof replays no other")
+	if e, ok := p.values["timing"]; ok {
+		if r.Timing, ok = sim.ParseTiming(e.text); !ok {
+			return p.bad(e.line, "timing timed, untimed or bounded", quoted(e.text), "name one of them")
+		}
 	}
 	return nil
 }

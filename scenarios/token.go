@@ -167,6 +167,9 @@ func parseBody(b []byte) (*Recorded, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Timing > sim.Bounded {
+		return nil, fmt.Errorf("expected timing 0 to %d, found %d", sim.Bounded, r.Timing)
+	}
 	if r.Revision != sc.Revision {
 		return nil, fmt.Errorf("it is of revision %d of scenario %s; this staleproof has revision %d, in which the same choices make another run", r.Revision, sc.Name, sc.Revision)
 	}

@@ -32,6 +32,12 @@ func (t Timing) String() string {
 	return "timing(?)"
 }
 
+// ParseTiming reads what [Timing.String] writes.
+func ParseTiming(text string) (Timing, bool) {
+	i := slices.Index(timingNames[:], text)
+	return Timing(max(i, 0)), i >= 0
+}
+
 // never is a time that does not come.
 const never = int64(1<<63 - 1)
 

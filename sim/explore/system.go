@@ -138,6 +138,8 @@ func (r *Result) Covered() string {
 	switch {
 	case r.Truncated != "":
 		return r.Truncated
+	case r.Violation != nil && r.Violation.Faults == 0:
+		return fmt.Sprintf("every schedule without faults of fewer than %d steps", r.Violation.Steps)
 	case r.Violation != nil:
 		return fmt.Sprintf("every schedule with fewer than %d faults, and those with %d faults of fewer than %d steps", r.Violation.Faults, r.Violation.Faults, r.Violation.Steps)
 	case r.MaxFaults == 0:

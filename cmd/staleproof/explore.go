@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"staleproof/checker"
+	"staleproof/model"
+	"staleproof/reports"
+	"staleproof/scenarios"
+	"staleproof/sim"
+	"staleproof/sim/explore"
+)
+
+// exploreOptions are the flags of explore.
+type exploreOptions struct {
+	defect     string
+	faults     int
+	size       map[string]*int64 // by the name of the parameter
+	reductions string
+	workers    int
+	maxStates  int
+	maxMemory  int64
+	limit      time.Duration
+}
+
+// sizes are the parameters that have a flag of explore.
+var sizes = []string{"clients", "acquisitions", "writes", "renewals", "horizon", "ttl"}
+
+func (a *app) exploreCommand() *cobra.Command {
+	o := exploreOptions{size: map[string]*int64{}}
+	cmd := &cobra.Command{
+		Use:   "explore SCENARIO",
+		Short: "search every schedule of a small size exhaustively",
+		Long: `Explore runs a scenario's processes under every schedule within bounds: each
+message may arrive next, each timer may ring, and each fault strike within its
+budget. The first counterexample has the fewest faults, then the fewest steps;
+its token replays it. Without one the verdict is complete, or says what remains.`,
+		Example: `  staleproof explore textbook
+  staleproof explore textbook --defect store-ignores-token
+  staleproof explore lf --clients 2 --acquisitions 2 --writes 1 --renewals 1`,
+		DisableFlagsInUseLine: true,
+		Args:                  exactlyOne("a scenario"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.report.check(); err != nil {
+				return err
+			}
+			return a.explore(cmd, args[0], &o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.defect, "defect", "none", "plant defect `D`")
+	f.IntVar(&o.faults, "faults", -1, "at most `N` faults in one run (default: one of each kind)")
+	for _, d := range scenarios.ParamTable() {
+		for _, name := range sizes {
+			if d.Name == name {
+				o.size[name] = f.Int64(name, -1, d.Doc+" (default: a small size)")
+			}
+		}
+	}
+	f.StringVar(&o.reductions, "reductions", "all", "`all`, none, or a list: what is left out because it only repeats")
+	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "`N` goroutines; the result is the same for any number")
+	f.IntVar(&o.maxStates, "max-states", 0, "stop after `N` states")
+	f.Int64Var(&o.maxMemory, "max-memory", 4096, "stop at `N` MiB of tables")
+	f.DurationVar(&o.limit, "for", 0, "stop after `D`, as in 60s")
+	a.report.flags(cmd)
+	return cmd
+}
+
+// explore searches, and prints what was covered and what was found.
+func (a *app) explore(cmd *cobra.Command, name string, o *exploreOptions) error {
+	sc, b, defects, opt, err := o.parse(cmd, name)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop) // the second interrupt ends the program
+	opt.Interrupt = ctx.Done()
+	a.status.begin("explore " + sc.Name)
+	opt.Progress = func(p explore.Progress) { a.status.progress(p.States, p.Generated) }
+	x, err := sc.Explore(b, defects, opt)
+	if err != nil {
+		return err
+	}
+	e := &explored{Explored: x, scenario: sc, defect: defects.String(), bounds: b}
+	if x.Run != nil {
+		if e.replay, err = replay(x.Run); err != nil {
+			return err
+		}
+	}
+	return a.tellExplored(e)
+}
+
+// parse checks the flags.
+func (o *exploreOptions) parse(cmd *cobra.Command, name string) (sc *scenarios.Scenario, b scenarios.Bounds, d model.Defects, opt explore.Options, err error) {
+	var all []string
+	for _, s := range scenarios.AllScenarios() {
+		if all = append(all, s.Name); s.Name == name {
+			sc = s
+		}
+	}
+	if sc == nil {
+		err = unknown("scenario", name, all, "staleproof list scenarios")
+		return
+	}
+	if d, err = sc.Defect(o.defect); err != nil {
+		err = usage(err)
+		return
+	}
+	b = sc.Bounds()
+	for name, value := range o.size {
+		if !cmd.Flags().Changed(name) {
+			continue
+		}
+		if err = b.Params.Set(name, *value); err != nil {
+			err = usagef("--%s: %w", name, err)
+			return
+		}
+	}
+	if cmd.Flags().Changed("renewals") && !sc.Searched {
+		b.Params.Renew = min(1, b.Params.Renewals)
+	}
+	if cmd.Flags().Changed("acquisitions") && !sc.Searched {
+		b.Params.Tries = b.Params.Acquisitions
+	}
+	opt = explore.Options{Workers: o.workers, MaxStates: o.maxStates, MaxBytes: o.maxMemory << 20, MaxTime: o.limit}
+	switch {
+	case cmd.Flags().Changed("faults") && o.faults < 0:
+		err = usagef("--faults: expected 0 or more, found %d", o.faults)
+	case o.workers < 1 || o.workers > 1024:
+		err = usagef("--workers: expected 1 to 1024, found %d", o.workers)
+	case o.maxStates < 0 || o.maxMemory < 0 || o.limit < 0:
+		err = usagef("--max-states, --max-memory, --for: expected 0 or more")
+	case o.faults == 0:
+		opt.Faults = -1
+	case o.faults > 0:
+		opt.Faults = o.faults
+		for s := range b.Faults {
+			b.Faults[s] = max(b.Faults[s], o.faults)
+		}
+	}
+	if err == nil {
+		if opt.Reduce, err = explore.ParseReductions(o.reductions); err != nil {
+			err = usage(err)
+		}
+	}
+	return
+}
+
+// explored is a search that has ended.
+type explored struct {
+	*scenarios.Explored
+	scenario *scenarios.Scenario
+	defect   string
+	bounds   scenarios.Bounds
+	replay   *replayed // of the counterexample
+}
+
+func (e *explored) verdict() checker.Outcome {
+	switch {
+	case e.Violation != nil:
+		return checker.Violated
+	case e.Truncated != "":
+		return checker.Inconclusive
+	}
+	return checker.Satisfied
+}
+
+// exploredLine is what --json prints of a search.
+type exploredLine struct {
+	Type      string   `json:"type"` // "explored"
+	Scenario  string   `json:"scenario"`
+	Defect    string   `json:"defect"`
+	States    int64    `json:"states"`
+	Generated int64    `json:"generated"`
+	Depth     int      `json:"depth"`
+	Faults    int      `json:"faults"` // that every schedule searched may have
+	Complete  bool     `json:"complete"`
+	Status    string   `json:"status"`
+	Broken    []string `json:"broken"`
+	Steps     *int     `json:"steps,omitempty"` // of the counterexample
+	Covered   string   `json:"covered"`
+	Seconds   elapsed  `json:"seconds"`
+}
+
+func (a *app) tellExplored(e *explored) error {
+	line := exploredLine{Type: "explored", Scenario: e.scenario.Name, Defect: e.defect, States: e.States, Generated: e.Generated,
+		Depth: e.Depth, Faults: e.MaxFaults, Complete: e.Complete(), Status: e.verdict().String(), Broken: []string{},
+		Covered: e.Covered(), Seconds: elapsed(time.Duration(e.Seconds * float64(time.Second)))}
+	if e.Violation != nil {
+		line.Broken, line.Steps, line.Faults = []string{e.Property}, &e.Violation.Steps, e.Violation.Faults
+	}
+	a.line(line)
+	a.printExplored(e)
+	run := reports.Run{Scenario: e.scenario.Name, Defect: e.defect, Doc: "Every schedule within bounds.", Status: reports.Status(e.verdict().String()),
+		Expected: e.verdict() == checker.Satisfied, Schedules: e.Generated, Events: e.Generated, Reason: e.Truncated, Broken: line.Broken}
+	if e.replay != nil {
+		for i := range e.replay.findings {
+			f := &e.replay.findings[i]
+			a.line(f.line(e.scenario.Name, e.defect, ""))
+			f.Finding.Replay = replayCommand(e.Run.Token())
+			run.Findings = append(run.Findings, f.Finding)
+		}
+	}
+	a.report.runs = append(a.report.runs, run)
+	switch e.verdict() {
+	case checker.Violated:
+		a.worse(exitViolation)
+	case checker.Inconclusive:
+		a.worse(exitInconclusive)
+	}
+	if err := a.writeOutputs(); err != nil {
+		return err
+	}
+	a.summary()
+	return nil
+}
+
+// printExplored says what was covered, and what was not.
+func (a *app) printExplored(e *explored) {
+	if a.quiet && e.verdict() == checker.Satisfied {
+		return
+	}
+	a.printf("%s: %s\n\n", a.style(bold, name(e.scenario.Name, e.defect)), a.style(colourOf(e.verdict()), e.verdict().String()))
+	a.field("covered", e.Covered())
+	a.field("bounds", e.size())
+	a.field("not", e.left())
+	a.field("states", fmt.Sprintf("%s, %s transitions, depth %d, in %.1f s", count(e.States), count(e.Generated-1), e.Depth, e.Seconds))
+	a.field("ran", fmt.Sprintf("process code %s times, for %s local states", count(e.Runs), count(int64(e.Locals))))
+	if e.Violation == nil {
+		return
+	}
+	a.gap()
+	a.printf("%s", wrap("  ", "    ", fmt.Sprintf("The shortest counterexample breaks %s with %s in %s.", e.Property,
+		number(int64(e.Violation.Faults), "fault"), number(int64(e.Violation.Steps), "step"))))
+	for i, step := range e.Violation.Trace {
+		a.printf("%s", wrap(fmt.Sprintf("  %3d. ", i+1), "       ", step))
+	}
+	a.gap()
+	a.findings(e.replay.findings, true)
+	if len(e.replay.findings) == 0 {
+		a.field("replay", replayCommand(e.Run.Token()))
+	}
+}
+
+// size says within which bounds was searched.
+func (e *explored) size() string {
+	p := &e.bounds.Params
+	words := []string{number(p.Clients, "client"), number(p.Acquisitions, "acquisition") + " each", number(p.Writes, "write"), number(p.Renewals, "renewal")}
+	if p.Horizon > 0 && e.scenario.Searched {
+		words = append(words, fmt.Sprintf("a term of %d ticks, up to tick %d", p.TTL, p.Horizon))
+	}
+	for _, s := range []sim.Site{sim.SiteDrop, sim.SiteDuplicate, sim.SiteCrash, sim.SiteStall, sim.SitePause} {
+		if n := e.bounds.Faults[s]; n > 0 {
+			words = append(words, fmt.Sprintf("%s at most %d", s, n))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// left says what the search says nothing of.
+func (e *explored) left() string {
+	left := "larger sizes, other faults"
+	if e.scenario.Timing != sim.Bounded {
+		left += ", and what depends on time: any timer may ring at any time"
+	}
+	return left
+}
