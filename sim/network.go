@@ -194,6 +194,8 @@ func (w *World) Describe(d Decision) string {
 		return "the clocks of " + who + " drifted by " + strconv.FormatInt(c.Drifts[d.Option-1], 10) + " ppm"
 	case SiteJump:
 		return "the wall clock of " + who + " jumped by " + dur(c.Jumps, d.Option)
+	case SiteNext:
+		return "of the events that could happen, number " + strconv.Itoa(d.Option+1) + " came next"
 	case SiteUser:
 		return who + " chose " + strconv.Itoa(d.Option) + at
 	}

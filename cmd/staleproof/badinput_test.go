@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"staleproof/scenarios"
-	"staleproof/sim"
 )
 
 // TestBadInput: bad input is one line on stderr that says what was expected and
@@ -19,7 +18,7 @@ func TestBadInput(t *testing.T) {
 	changed := []byte(tok)
 	changed[len(changed)/2] ^= 1
 	other := scenarios.Recorded{Scenario: "no-such-scenario"}
-	untimed := scenarios.Recorded{Scenario: "textbook", Revision: 1, Timing: sim.Untimed}
+	untimed := scenarios.Recorded{Scenario: "textbook", Revision: 1, Timing: 7}
 	if sc, err := scenarios.Lookup("textbook"); err == nil {
 		untimed.Revision, untimed.Params = sc.Revision, sc.Params
 	}
@@ -52,7 +51,7 @@ func TestBadInput(t *testing.T) {
 		// Replay tokens and schedule files.
 		{[]string{"replay", strings.Replace(tok, "sp1:", "sp2:", 1)}, "replay token: expected version sp1, found sp2: "},
 		{[]string{"replay", other.Token()}, "replay token: unknown scenario \"no-such-scenario\": expected one of "},
-		{[]string{"replay", untimed.Token()}, "replay token: expected timing timed, found untimed; "},
+		{[]string{"replay", untimed.Token()}, "replay token: expected timing 0 to 2, found 7"},
 		{[]string{"replay", string(changed)}, "replay token: "},
 		{[]string{"replay", tok[:len(tok)-3]}, "replay token: "},
 		{[]string{"replay", tok[1:]}, "replay: expected a token that begins with sp1: or a schedule file, found neither: "},
@@ -68,7 +67,7 @@ func TestBadInput(t *testing.T) {
 
 		// Arguments.
 		{[]string{"rnu"}, "unknown command \"rnu\": did you mean run?"},
-		{[]string{"frobnicate"}, "unknown command \"frobnicate\": expected one of check, fuzz, list, replay, run"},
+		{[]string{"frobnicate"}, "unknown command \"frobnicate\": expected one of check, explore, fuzz, list, replay, run"},
 		{[]string{"help", "rnu"}, "unknown command \"rnu\": did you mean run?"},
 		{[]string{"run", "texbook"}, "unknown scenario \"texbook\": did you mean textbook?"},
 		{[]string{"run", "--sedes", "5"}, "unknown flag \"--sedes\": did you mean --seeds?"},

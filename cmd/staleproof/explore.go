@@ -140,7 +140,7 @@ func (o *exploreOptions) parse(cmd *cobra.Command, name string) (sc *scenarios.S
 	case o.maxStates < 0 || o.maxMemory < 0 || o.limit < 0:
 		err = usagef("--max-states, --max-memory, --for: expected 0 or more")
 	case o.faults == 0:
-		opt.Faults = -1
+		opt.Faults, b.Faults = -1, nil
 	case o.faults > 0:
 		opt.Faults = o.faults
 		for s := range b.Faults {
@@ -148,10 +148,12 @@ func (o *exploreOptions) parse(cmd *cobra.Command, name string) (sc *scenarios.S
 		}
 	}
 	if err == nil {
-		if opt.Reduce, err = explore.ParseReductions(o.reductions); err != nil {
-			err = usage(err)
-		}
+		opt.Reduce, err = explore.ParseReductions(o.reductions)
 	}
+	if err == nil {
+		_, err = sc.System(b, d) // a size that the scenario does not have
+	}
+	err = usage(err)
 	return
 }
 

@@ -139,6 +139,14 @@ type body struct {
 	sent  time.Duration
 }
 
+// String says what the message says, for people.
+func (b body) String() string {
+	if b.token == 0 {
+		return b.verb.String()
+	}
+	return fmt.Sprintf("%s with token %d", b.verb, b.token)
+}
+
 // holding is a client's view of its lease.
 type holding uint8
 

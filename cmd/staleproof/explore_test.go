@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var searchSeconds = regexp.MustCompile(`in [0-9.]+ s\n`)
+
+// TestExploreOutput holds what explore prints against golden files.
+func TestExploreOutput(t *testing.T) {
+	for _, c := range []struct {
+		name, reason string
+		exit         int
+		args         []string
+	}{
+		{"explore-lf-time", "the reference protocol, complete", 0, []string{"explore", "lf-time"}},
+		{"explore-lf-json", "the golden counts, for machines", 0, []string{"explore", "lf", "--acquisitions", "1", "--renewals", "0", "--reductions", "none", "--json"}},
+		{"explore-lf-time-defect", "two believers, at the golden depth", 1, []string{"explore", "lf-time", "--defect", "deadline-from-receipt"}},
+		{"explore-textbook", "a cure within small bounds", 0, []string{"explore", "textbook", "--faults", "0"}},
+		{"explore-textbook-defect", "the shortest counterexample", 1, []string{"explore", "textbook", "--defect", "store-ignores-token", "--faults", "0"}},
+		{"explore-truncated", "a bound on states is no pass, and says what remains", 3, []string{"explore", "textbook", "--max-states", "500"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errs := invoke(c.args...)
+			if code != c.exit {
+				t.Errorf("%s: expected exit code %d, found %d: %s", c.reason, c.exit, code, errs)
+			}
+			golden(t, c.name+".golden", searchSeconds.ReplaceAllString(normal(out), "in 0.0 s\n"))
+			if len(errs) > 0 && !strings.Contains(strings.Join(c.args, " "), "--json") {
+				t.Errorf("%s: expected nothing on standard error, found %s", c.reason, errs)
+			}
+		})
+	}
+}
+
+// TestExploredReplays: the token of a counterexample replays it, with the same
+// verdict.
+func TestExploredReplays(t *testing.T) {
+	_, out, _ := invoke("explore", "textbook", "--defect", "local-check-only", "--faults", "0", "--json")
+	var l struct{ Type, Replay, Property string }
+	for line := range strings.Lines(out) {
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.Type == "finding" {
+			break
+		}
+	}
+	if l.Replay == "" {
+		t.Fatalf("expected a finding with a token, found:\n%s", out)
+	}
+	if code, text, errs := invoke("replay", l.Replay); code != exitViolation || !strings.Contains(text, "broke "+l.Property) {
+		t.Errorf("expected exit code %d and the same violation, found %d:\n%s%s", exitViolation, code, text, errs)
+	}
+}
+
+// TestExploreBadInput: one line, exit code 2.
+func TestExploreBadInput(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"expected a scenario", nil},
+		{"did you mean textbook?", []string{"textbok"}},
+		{"unknown defect", []string{"textbook", "--defect", "nothing"}},
+		{"--clients: parameter clients: expected 1 to 16, found 0", []string{"textbook", "--clients", "0"}},
+		{"--faults: expected 0 or more", []string{"textbook", "--faults", "-3"}},
+		{"--workers: expected 1 to 1024", []string{"textbook", "--workers", "0"}},
+		{"expected none or all", []string{"textbook", "--reductions", "some"}},
+		{"expected 1 to 8 clients, found 9", []string{"lf", "--clients", "9"}},
+		{"--ttl: parameter ttl: expected 1", []string{"lf-time", "--ttl", "0"}},
+	} {
+		code, out, errs := invoke(append([]string{"explore"}, c.args...)...)
+		if code != exitUsage || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.want) {
+			t.Errorf("explore %v: expected exit code 2 and one line with %q, found %d: %s%s", c.args, c.want, code, out, errs)
+		}
+	}
+}
