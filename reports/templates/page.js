@@ -384,17 +384,26 @@ const currentScope = () => data.strings.indexOf(state.scope) >= 0 && state.scope
 function drawHolds(to) {
   const scope = currentScope();
   for (const [h, kind] of [[data.knew, "knew"], [data.believed, "believed"]]) {
-    let drawn = 0;
-    const last = new Map();
-    for (let i = 0; i < h.from.length && drawn < mostSpans; i++) {
-      if (h.scope[i] !== scope) continue;
-      const x = extent(h.from[i], h.to[i], h.until[i]), r = rowOf(h.lane[i]);
-      if (!x || !r || (x.w < 2 && last.get(r) > x.a - 1)) continue;
-      last.set(r, x.b);
-      drawn++;
-      drawHold(to, h, i, kind, x, r);
+    const seen = [];
+    for (let i = 0; i < h.from.length; i++) {
+      const x = h.scope[i] === scope && extent(h.from[i], h.to[i], h.until[i]), r = rowOf(h.lane[i]);
+      if (x && r) seen.push({ i, x, r });
     }
+    if (seen.length > mostSpans) drawManyHolds(to, seen, kind);
+    else for (const { i, x, r } of seen) drawHold(to, h, i, kind, x, r);
   }
+}
+
+// drawManyHolds draws the bands of each lane as one shape, without labels.
+function drawManyHolds(to, seen, kind) {
+  const shapes = new Map();
+  for (const { x, r } of seen) {
+    const s = shapes.get(r) || shapes.set(r, { d: "", end: -1 }).get(r), w = Math.max(1, x.w);
+    if (x.a + w < s.end + 1) continue; // on the same pixel
+    s.d += kind === "knew" ? `M${x.a} ${r.band + 1}h${w}v14h-${w}z` : `M${x.a} ${r.band - 1}h${w}v18h-${w}z`;
+    s.end = x.a + w;
+  }
+  for (const { d } of shapes.values()) make("path", kind === "knew" ? { class: kind, d } : { class: kind, fill: "none", "stroke-width": 1, d }, to);
 }
 
 function drawHold(to, h, i, kind, x, r) {
