@@ -18,7 +18,6 @@ type Spot struct {
 // where a decision could strike. The zero Census is ready for use.
 type Census struct {
 	Spots []Spot // in the order of their first choices
-	last  int
 }
 
 // Sites are all.
