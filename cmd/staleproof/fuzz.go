@@ -30,6 +30,9 @@ type fuzzOptions struct {
 	until    int
 	defects  []string
 	strategy strategyFlag
+	shard    shardFlag
+	out      string
+	open     bool // time is the only end
 }
 
 func (a *app) fuzzCommand() *cobra.Command {
@@ -41,16 +44,24 @@ func (a *app) fuzzCommand() *cobra.Command {
 on all cores. A violation is exit code 1. Seeds make the search reproducible: the
 same seeds, strategy and version find the same, with any number of cores.
 
+With --out the results are also written to a file, as the search goes on; the
+same command goes on where the file ends. With --shard K/N many machines share
+the seeds, each for itself; staleproof merge puts their files together.
+
 Strategies:
 ` + strategyHelp(),
 		Example: `  staleproof fuzz --for 60s
   staleproof fuzz textbook --seeds 1000000 --until 3
-  staleproof fuzz check-apart --defect store-checks-apart --strategy pct`,
+  staleproof fuzz check-apart --defect store-checks-apart --strategy pct
+  staleproof fuzz --seeds 1000000 --shard 3/64 --out 3.results`,
 		DisableFlagsInUseLine: true,
 		Args:                  func(_ *cobra.Command, args []string) error { return checkScenarios(args) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("for") && !cmd.Flags().Changed("seeds") {
-				o.seeds = seedRange{0, seedLimit}
+				o.seeds, o.open = seedRange{0, seedLimit}, true
+			}
+			if err := o.forFarm(cmd.Flags().Changed("until")); err != nil {
+				return err
 			}
 			return a.fuzz(args, &o)
 		},
@@ -61,8 +72,54 @@ Strategies:
 	f.IntVar(&o.until, "until", o.until, "end a scenario when `N` properties are broken; 0: never")
 	f.StringArrayVar(&o.defects, "defect", nil, "plant defect `D`; may be repeated")
 	f.Var(&o.strategy, "strategy", "how schedules are chosen (default portfolio)")
+	f.Var(&o.shard, "shard", "run the seeds that are K modulo N, as `K/N`")
+	f.StringVar(&o.out, "out", "", "write results to `FILE`, and go on where it ends")
 	a.report.flags(cmd)
 	return cmd
+}
+
+// forFarm settles what a search needs whose results are put together with those
+// of others: nothing may depend on what other seeds showed.
+func (o *fuzzOptions) forFarm(until bool) error {
+	if o.out == "" && o.shard.n < 2 {
+		return nil
+	}
+	switch {
+	case o.strategy == search.Portfolio:
+		return usagef("--strategy: portfolio learns from all seeds, so its results cannot be shared out or put together; expected mix, which has fixed shares, or a single strategy")
+	case until && o.until != 0:
+		return usagef("--until: expected 0 with --shard or --out, because every seed is run, found %d", o.until)
+	}
+	o.until = 0
+	if o.strategy == "" {
+		o.strategy = search.Mix
+	}
+	return checkPlace("--out", o.out)
+}
+
+// shardFlag is --shard.
+type shardFlag struct{ k, n uint64 }
+
+// maxShards bounds --shard.
+const maxShards = 1 << 16
+
+func (s *shardFlag) Type() string { return "K/N" }
+func (s *shardFlag) String() string {
+	if s.n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.k, s.n)
+}
+
+func (s *shardFlag) Set(text string) error {
+	first, last, _ := strings.Cut(text, "/")
+	k, err := strconv.ParseUint(first, 10, 32)
+	n, err2 := strconv.ParseUint(last, 10, 32)
+	if err != nil || err2 != nil || n == 0 || n > maxShards || k >= n {
+		return fmt.Errorf("expected K/N, such as 3/64, K from 0 to N-1 and N at most %d", maxShards)
+	}
+	*s = shardFlag{k, n}
+	return nil
 }
 
 // strategyHelp lists the strategies.
@@ -119,6 +176,7 @@ type fuzzed struct {
 	*result
 	fuzz     *search.Fuzz
 	campaign *search.Campaign
+	open     bool // the seeds have no end
 }
 
 // trials lists what to fuzz.
@@ -142,6 +200,11 @@ func (a *app) fuzz(names []string, o *fuzzOptions) error {
 	if err := a.report.check(); err != nil {
 		return err
 	}
+	out, err := openResults(o, trials)
+	if err != nil {
+		return err
+	}
+	defer out.close()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second interrupt ends the program
@@ -156,18 +219,21 @@ func (a *app) fuzz(names []string, o *fuzzOptions) error {
 		if o.limit > 0 {
 			limit = max(0, o.limit-time.Since(began)) / time.Duration(len(trials)-i)
 		}
-		f, err := a.search(ctx, &trials[i], o, limit)
+		f, err := a.search(ctx, &trials[i], o, limit, out.of(i))
 		if err != nil {
 			return err
 		}
 		a.tellFuzzed(f)
 		results = append(results, f.result)
 	}
+	if err := out.close(); err != nil {
+		return fmt.Errorf("expected to write %s: %w", o.out, err)
+	}
 	return a.endFuzz(results, time.Since(began))
 }
 
 // search fuzzes one scenario and judges it.
-func (a *app) search(ctx context.Context, t *trial, o *fuzzOptions, limit time.Duration) (*fuzzed, error) {
+func (a *app) search(ctx context.Context, t *trial, o *fuzzOptions, limit time.Duration, keep keeper) (*fuzzed, error) {
 	timed := ctx
 	if o.limit > 0 {
 		var cancel context.CancelFunc
@@ -175,7 +241,9 @@ func (a *app) search(ctx context.Context, t *trial, o *fuzzOptions, limit time.D
 		defer cancel()
 	}
 	f := &fuzzed{fuzz: &search.Fuzz{Scenario: t.scenario, Options: scenarios.Options{Defects: t.exposure.Defect}, Plans: fuzz.At,
-		Strategy: string(o.strategy), From: o.seeds.from, To: o.seeds.to, Until: o.until, Quit: timed.Done()}}
+		Strategy: string(o.strategy), From: o.seeds.from, To: o.seeds.to, Until: o.until,
+		Shard: o.shard.k, Shards: o.shard.n, Quit: timed.Done()}, open: o.open}
+	keep(f.fuzz)
 	began := time.Now()
 	a.status.begin(name(t.scenario.Name, t.defect()))
 	f.fuzz.Progress = func(p search.Progress) { a.status.tell(func() string { return fuzzStatus(f.fuzz, p, began, limit) }) }
@@ -183,15 +251,18 @@ func (a *app) search(ctx context.Context, t *trial, o *fuzzOptions, limit time.D
 	if f.campaign, err = f.fuzz.Run(); err != nil {
 		return nil, err
 	}
+	if o.out != "" { // what was known before is not in it
+		f.campaign.Coverage = 0
+	}
 	if ctx.Err() == nil { // the time that was given is spent: that is no interruption
 		f.campaign.Interrupted = false
 	}
-	return f, f.judge(t, o, time.Since(began))
+	return f, f.judge(t, time.Since(began))
 }
 
 // judge makes the verdict and explains what was broken.
-func (f *fuzzed) judge(t *trial, o *fuzzOptions, took time.Duration) error {
-	f.result = &result{trial: *t, from: o.seeds.from, took: took, Verdict: f.fuzz.Verdict(f.campaign)}
+func (f *fuzzed) judge(t *trial, took time.Duration) error {
+	f.result = &result{trial: *t, from: f.fuzz.From, took: took, Verdict: f.fuzz.Verdict(f.campaign)}
 	for _, p := range f.Broken() {
 		found, err := f.fuzz.Explain(f.campaign, p)
 		if err != nil {
@@ -211,7 +282,7 @@ func fuzzStatus(f *search.Fuzz, p search.Progress, began time.Time, limit time.D
 	took := time.Since(began)
 	rate := float64(p.Schedules) / max(took.Seconds(), 1e-3)
 	left := limit - took
-	if total := float64(f.To-f.From) - float64(p.Schedules); f.To < seedLimit && rate > 0 {
+	if total := float64(f.To-f.From)/float64(max(1, f.Shards)) - float64(p.Schedules); f.To < seedLimit && rate > 0 {
 		bySeeds := time.Duration(total / rate * float64(time.Second))
 		if limit == 0 || bySeeds < left {
 			left = bySeeds
@@ -249,6 +320,7 @@ type fuzzedLine struct {
 	Defect     string         `json:"defect"`
 	Strategy   string         `json:"strategy"`
 	Seeds      string         `json:"seeds"`
+	Shard      string         `json:"shard,omitempty"`
 	Schedules  int64          `json:"schedules"`
 	Events     int64          `json:"events"`
 	Status     string         `json:"status"`
@@ -274,10 +346,13 @@ func (a *app) tellFuzzed(f *fuzzed) {
 	a.report.runs = append(a.report.runs, f.report())
 	a.count(f.result)
 	line := fuzzedLine{Type: "fuzzed", Scenario: f.scenario.Name, Defect: f.defect(), Strategy: f.strategy(),
-		Seeds: seedsText(f.fuzz.From, f.fuzz.To), Schedules: f.Schedules, Events: f.Events, Status: f.Outcome.String(), Expected: f.Expected,
+		Seeds: f.seeds(), Shard: f.shard(), Schedules: f.Schedules, Events: f.Events, Status: f.Outcome.String(), Expected: f.Expected,
 		Broken: orEmpty(f.Broken()), Sometimes: exercised(f.Sometimes, f.scenario.Sometimes), Coverage: f.campaign.Coverage,
 		Strategies: []strategyLine{}, Reason: f.Reason, Seconds: elapsed(f.took)}
 	for _, s := range f.campaign.Strategies {
+		if f.campaign.Coverage == 0 {
+			s.New = 0
+		}
 		line.Strategies = append(line.Strategies, strategyLine(s))
 	}
 	a.line(line)
@@ -301,15 +376,32 @@ func (f *fuzzed) strategy() string {
 	return f.fuzz.Strategy
 }
 
-func seedsText(from, to uint64) string {
-	return strconv.FormatUint(from, 10) + "-" + strconv.FormatUint(to-1, 10)
+// seeds writes the seeds; their end is missing if time was it.
+func (f *fuzzed) seeds() string {
+	h := search.ResultHeader{From: f.fuzz.From, To: f.fuzz.To}
+	if f.open {
+		h.To = 0
+	}
+	return h.Seeds()
+}
+
+// shard is K/N, empty if there is one shard.
+func (f *fuzzed) shard() string {
+	if f.fuzz.Shards < 2 {
+		return ""
+	}
+	return (&shardFlag{f.fuzz.Shard, f.fuzz.Shards}).String()
 }
 
 // tableOfFuzzed prints the verdict of a scenario and what each strategy did.
 func (a *app) tableOfFuzzed(f *fuzzed) {
 	a.gap()
 	verdict, colour := f.verdict()
-	a.printf("%s: %s (%s, %s)\n", a.style(bold, name(f.scenario.Name, f.defect())), a.style(colour, verdict),
+	shard := ""
+	if f.shard() != "" {
+		shard = " in shard " + f.shard()
+	}
+	a.printf("%s: %s%s (%s, %s)\n", a.style(bold, name(f.scenario.Name, f.defect())), a.style(colour, verdict), shard,
 		number(f.Schedules, "schedule"), number(f.Events, "event"))
 	if f.Reason != "" {
 		a.printf("%s", wrap("  ", "  ", f.Reason))

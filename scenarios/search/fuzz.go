@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"sync"
@@ -43,6 +44,8 @@ type Fuzz struct {
 	// and need not be run again, or nil.
 	Block func(*Block) error
 	Known func(index int64) *Block
+	// perBlock replaces blockSize, if not 0.
+	perBlock uint64
 }
 
 // Progress is what a search has come to so far.
@@ -111,6 +114,11 @@ func (c *Campaign) init() {
 	for i := range strategies {
 		c.Strategies[i].Name = strategies[i].Name
 	}
+}
+
+// trim leaves out the strategies that had no share.
+func (c *Campaign) trim() {
+	c.Strategies = slices.DeleteFunc(c.Strategies, func(s StrategyTally) bool { return s.Schedules == 0 })
 }
 
 // add adds what was found at later seeds.
@@ -199,39 +207,39 @@ func (g *fuzzing) stop() {
 
 // run makes round after round.
 func (g *fuzzing) run() (*Campaign, error) {
-	n := g.count()
+	n, block := g.count(), cmp.Or(g.perBlock, blockSize)
 	size := uint64(firstRound)
 	for j := uint64(0); j < n && !g.total.Interrupted && !g.enough(); {
-		if j%blockSize == 0 {
+		if j%block == 0 {
 			g.block = Campaign{}
 			g.block.init()
-			if b := g.known(j); b != nil {
+			if b := g.known(int64(j / block)); b != nil {
 				g.total.add(&b.Campaign)
-				j = min(n, j+blockSize)
+				j = min(n, j+block)
 				continue
 			}
 		}
-		to := min(n, j+size, j-j%blockSize+blockSize)
+		to := min(n, j+size, j-j%block+block)
 		if err := g.round(j, to); err != nil {
 			return nil, err
 		}
-		if whole := to%blockSize == 0 || to == n; whole && g.Block != nil && !g.total.Interrupted && !g.enough() {
-			if err := g.Block(&Block{Index: int64(j / blockSize), Campaign: g.block}); err != nil {
+		if whole := to%block == 0 || to == n; whole && g.Block != nil && !g.total.Interrupted && !g.enough() {
+			if err := g.Block(&Block{Index: int64(j / block), Campaign: g.block}); err != nil {
 				return nil, err
 			}
 		}
 		j, size = to, min(2*size, lastRound)
 	}
 	g.total.Coverage = g.seen.count
-	g.total.Strategies = slices.DeleteFunc(g.total.Strategies, func(s StrategyTally) bool { return s.Schedules == 0 })
+	g.total.trim()
 	return &g.total, nil
 }
 
-func (g *fuzzing) known(j uint64) *Block {
+func (g *fuzzing) known(index int64) *Block {
 	if g.Known == nil {
 		return nil
 	}
-	return g.Known(int64(j / blockSize))
+	return g.Known(index)
 }
 
 func (g *fuzzing) enough() bool { return g.Until > 0 && len(g.total.Broken()) >= g.Until }
