@@ -18,6 +18,7 @@ package checker
 
 import (
 	"fmt"
+	"strings"
 
 	"staleproof/model/history"
 )
@@ -158,4 +159,12 @@ func inside(name string) string {
 		return ""
 	}
 	return " (" + name + ")"
+}
+
+// clientText names a client in a message. Recorders often number processes.
+func clientText(name string) string {
+	if strings.Trim(name, "0123456789") == "" && name != "" {
+		return "process " + name
+	}
+	return name
 }

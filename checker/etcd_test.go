@@ -82,7 +82,7 @@ func TestEtcdVerdicts(t *testing.T) {
 // last event that a violation names, and none with it.
 func shortest(t *testing.T, n int, h *history.History, v Violation) {
 	names := newNames(false)
-	calls, _ := registerCalls(EventsOf(h), history.NilValue, names)
+	calls, _ := registerCalls(EventsOf(h), evidence{canBeNil: true}, names, nil)
 	s := search{names: names, config: Config{Budget: DefaultBudget}}
 	end := v.Events[1]
 	if ok, _ := s.check(registerSpec(history.NilValue), calls, end-1); !ok {

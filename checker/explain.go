@@ -398,7 +398,8 @@ func (x *explainer) messages() {
 			return x.events[i].Op == o.op && x.events[i].F.IsServerNote()
 		})
 		if note >= 0 {
-			if o.arrived = x.arrival(o, x.quoted[note]); x.quoted[note] == x.last {
+			o.arrived = x.arrival(o, x.quoted[note])
+			if x.quoted[note] == x.last || o.arrived >= 0 && x.late(o.arrived) {
 				x.pick(o.arrived)
 			}
 		}
@@ -530,10 +531,14 @@ func (x *explainer) arrivedLast(op int64) bool {
 
 func (x *explainer) clientText(i int) string {
 	e := &x.events[i]
-	who := e.ClientName()
+	who := clientText(e.ClientName())
 	switch {
+	case e.Type == history.OK && e.F == history.Acquire && e.Token == 0:
+		return who + " acquired the lease" + leaseText(e.Lease)
 	case e.Type == history.OK && e.F == history.Acquire:
 		return fmt.Sprintf("%s acquired %s%s", who, tokenText(e.Token), leaseText(e.Lease))
+	case e.Type == history.OK && e.F == history.Renew && e.Token == 0:
+		return who + " renewed its lease" + leaseText(e.Lease)
 	case e.Type == history.OK && e.F == history.Renew:
 		return fmt.Sprintf("%s renewed its lease: %s%s", who, tokenText(e.Token), leaseText(e.Lease))
 	case e.Type == history.OK && e.F == history.Release:
@@ -560,6 +565,9 @@ func (x *explainer) beginText(i int) string {
 	e := &x.events[i]
 	switch e.F {
 	case history.Acquire:
+		if x.v.Property == tokenSourceModel.Name {
+			return " asked for a token"
+		}
 		return " asked for the lease"
 	case history.Renew:
 		return " asked to renew its lease" + x.withToken(e)
@@ -579,12 +587,9 @@ func (x *explainer) worldText(i int) string {
 	case history.Deliver:
 		return x.deliverText(i)
 	case history.Pause:
-		if e.Text == "" {
-			return e.Process + " paused" + x.pauseLength(i)
-		}
-		return e.Process + " paused " + e.Text
+		return x.pauseText(i)
 	case history.Crash:
-		return spaced(e.Process+" crashed", e.Text)
+		return e.Process + " crashed" + crashText(e.Text)
 	case history.Restart:
 		return spaced(e.Process+" restarted", e.Text)
 	case history.Partition:
@@ -603,6 +608,32 @@ func (x *explainer) worldText(i int) string {
 	return ""
 }
 
+// pauseText tells of a pause of a process, or of one of its tasks.
+func (x *explainer) pauseText(i int) string {
+	e := &x.events[i]
+	if e.Text == "" {
+		return e.Process + " paused" + x.pauseLength(i)
+	}
+	if stalled, ok := strings.CutPrefix(e.Text, "one task "); ok {
+		return "a task of " + e.Process + " stalled " + stalled
+	}
+	return e.Process + " paused " + e.Text
+}
+
+// crashText puts what a simulated world says of a crash, "restarts after 1s at
+// the disk", into the order in which it happened.
+func crashText(text string) string {
+	rest, ok := strings.CutPrefix(text, "restarts after ")
+	if !ok {
+		return spaced("", text)
+	}
+	after, label, labelled := strings.Cut(rest, " at ")
+	if labelled {
+		label = " at " + label
+	}
+	return label + " and was to restart after " + after
+}
+
 // deliverText tells of an operation's arrival, and of its delay when other
 // deliveries to the same server overtook it.
 func (x *explainer) deliverText(i int) string {
@@ -612,14 +643,21 @@ func (x *explainer) deliverText(i int) string {
 		return ""
 	}
 	inv := &x.events[x.ops[k].invoked]
-	text := fmt.Sprintf("%s's %s,%s reached the store", inv.ClientName(), x.verb(inv), x.preparedClause(inv))
+	text := fmt.Sprintf("%s's %s%s reached %s", clientText(inv.ClientName()), x.verb(inv), x.preparedClause(inv), destination(inv))
 	if e.Copy > 0 {
 		text = "a second copy of " + text
 	}
-	if sent := x.sentAt(i); sent >= 0 && x.grantBetween(sent, i) {
-		text += fmt.Sprintf(" (on its way since #%d)", x.events[sent].Index)
+	if x.late(i) {
+		text += fmt.Sprintf(" (on its way since #%d)", x.events[x.sentAt(i)].Index)
 	}
 	return text
+}
+
+// late reports whether a grant that is told came while the message that is
+// delivered at i was on its way.
+func (x *explainer) late(i int) bool {
+	sent := x.sentAt(i)
+	return sent >= 0 && x.grantBetween(sent, i)
 }
 
 // grantBetween reports whether a grant that is told lies between two positions.
@@ -628,10 +666,21 @@ func (x *explainer) grantBetween(from, to int) bool {
 }
 
 func (x *explainer) preparedClause(inv *history.Event) string {
+	if inv.F.IsLease() {
+		return x.withToken(inv)
+	}
 	if text := x.preparedText(inv); text != "" {
-		return strings.Replace(text, " with token", " prepared under token", 1) + ","
+		return "," + strings.Replace(text, " with token", " prepared under token", 1) + ","
 	}
 	return ""
+}
+
+// destination names the server that a request is for.
+func destination(inv *history.Event) string {
+	if inv.F.IsLease() {
+		return "the lease manager"
+	}
+	return "the store"
 }
 
 // preparedText says which token an operation presents, and under which it was
@@ -678,7 +727,7 @@ func server(e *history.Event) string {
 func (x *explainer) name(e *history.Event) string {
 	if i := x.invocation(e.Op); i >= 0 {
 		inv := &x.events[i]
-		return inv.ClientName() + "'s " + x.verb(inv)
+		return clientText(inv.ClientName()) + "'s " + x.verb(inv)
 	}
 	return "an operation"
 }

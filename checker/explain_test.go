@@ -149,6 +149,90 @@ var stories = []struct {
 		A fail write op=3 token=1 lease=a stale=2
 		A invoke write op=4 token=1 lease=a value=5
 	`},
+	{"within-a-hold", "lease", history.Header{}, `
+		2 invoke acquire op=1 r=shelly
+		2 ok acquire op=1 r=shelly lease=fzc7
+		3 invoke acquire op=2 r=shelly
+		3 ok acquire op=2 r=shelly lease=2lvc
+		2 invoke renew op=3 r=shelly
+		2 ok renew op=3 r=shelly lease=fzc7
+	`},
+	{"lost-lock", "mutex", history.Header{}, `
+		3 invoke acquire op=1 r=
+		3 ok acquire op=1 r=
+		3 invoke release op=2 r=
+		0 invoke acquire op=3 r=
+		0 ok acquire op=3 r=
+		3 fail release op=2 r= error=requested-lease-not-found
+	`},
+	{"tokens-go-back", "token-source", history.Header{}, `
+		1 invoke acquire op=1 r=
+		1 ok acquire op=1 r= token=7
+		2 invoke acquire op=2 r=
+		2 ok acquire op=2 r= token=5
+	`},
+	{"lost-update", "no-lost-update", timed, `
+		A invoke acquire op=1
+		L grant op=1 token=1 lease=a owner=A expires=10
+		A ok acquire op=1 token=1 lease=a
+		A invoke write op=2 token=1 lease=a value=10
+		A send to=store message=7 op=2
+		L expire token=1 lease=a owner=A t=10
+		L grant op=3 token=2 lease=b owner=B t=11 expires=21
+		B invoke read op=4 token=2 lease=b t=12
+		store served op=4 token=2 lease=b owner=B value=0 t=12
+		B ok read op=4 token=2 value=0 t=12
+		A deliver to=store message=7 op=2 t=13
+		store apply op=2 token=1 lease=a owner=A value=10 highest=1 t=13
+		B invoke write op=5 token=2 lease=b value=1 basis=4 t=14
+		B send to=store message=9 op=5 t=14
+		B deliver to=store message=9 op=5 t=14
+		store apply op=5 token=2 lease=b owner=B value=1 highest=2 basis=4 t=14
+	`},
+	{"fence-lost", "fence-survives", timed, `
+		L grant op=1 token=1 lease=a owner=A
+		L expire token=1 lease=a owner=A
+		L grant op=2 token=2 lease=b owner=B
+		B invoke write op=3 token=2 lease=b value=20
+		store apply op=3 token=2 lease=b owner=B value=20 highest=2
+		B ok write op=3 token=2
+		store crash text=restarts_after_100ms_at_before_sync
+		store restart text=and_lost_what_was_not_synced
+		A invoke write op=4 token=1 lease=a value=10
+		A deliver to=store message=9 op=4
+		store apply op=4 token=1 lease=a owner=A value=10 highest=1
+	`},
+	{"write-lost", "fence-survives", timed, `
+		L grant op=1 token=1 lease=a owner=A
+		A invoke write op=3 token=1 lease=a value=20
+		store apply op=3 token=1 lease=a owner=A value=20 highest=1
+		A ok write op=3 token=1
+		store crash text=restarts_after_100ms
+		store restart
+		A invoke read op=4 token=1 lease=a
+		store served op=4 token=1 lease=a owner=A value=0 highest=1
+		A ok read op=4 token=1 value=0
+	`},
+	{"stalled-between", "no-stale-write", timed, `
+		L grant op=1 token=1 lease=a owner=A
+		A invoke write op=2 token=1 lease=a value=10
+		A deliver to=store message=3 op=2
+		store pause text=one_task_for_12s_at_between_check_and_write
+		L expire token=1 lease=a owner=A
+		L grant op=3 token=2 lease=b owner=B
+		B invoke write op=4 token=2 lease=b value=20
+		store apply op=4 token=2 lease=b owner=B value=20 highest=2
+		store apply op=2 token=1 lease=a owner=A value=10 highest=2
+	`},
+	{"wrong-lease", "lease-identity", timed, `
+		L grant op=1 token=1 lease=a owner=A
+		L expire token=1 lease=a owner=A
+		L grant op=2 token=2 lease=b owner=A/2
+		A invoke release op=3 token=1 lease=a
+		A send to=L message=5 op=3
+		L deliver to=L message=5 op=3
+		L released op=3 token=2 lease=b owner=A/2
+	`},
 	{"stale-read-of-a-register", "cas-register", history.Header{}, `
 		0 invoke write op=1 r= value=1
 		0 ok write op=1 r= value=1
@@ -166,7 +250,7 @@ func TestExplain(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			h := parse(t, s.header, s.events)
 			opt := Options{}
-			if s.property == "cas-register" {
+			if _, err := lookupModel(s.property); err == nil {
 				opt.Model = s.property
 			}
 			r, err := Check(h, opt)

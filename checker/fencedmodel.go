@@ -7,6 +7,7 @@ var fencedModel = Model{
 	Guarantee: "A lease manager and a fenced store keep every property that the history lets us judge.",
 	Doc: "Every property is judged by the servers' notes where the history holds them, else from the clients' view alone. " +
 		"A property that needs notes which are not there is left out.",
+	needs: func(*survey) string { return "" },
 	judge: judgeFenced,
 }
 

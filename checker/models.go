@@ -16,11 +16,14 @@ type Model struct {
 	// Doc says what is judged and how.
 	Doc string
 
+	// needs names what a history must hold to be judged and does not; empty
+	// when it does.
+	needs func(*survey) string
 	judge func(*survey, Options, *Report) error
 }
 
 // models is every model, in the order in which they are listed.
-var models = []Model{fencedModel, registerModel, casRegisterModel}
+var models = []Model{fencedModel, leaseModel, mutexModel, casRegisterModel, registerModel, tokenSourceModel}
 
 // Models lists the models that [Check] knows.
 func Models() []Model { return append([]Model(nil), models...) }
@@ -40,6 +43,9 @@ type Options struct {
 type Report struct {
 	Model   string
 	Guessed bool // the model was guessed from the operations
+	// Advice names a model that would say more or less, after a guess between
+	// several; empty when there is none.
+	Advice string
 	// Operations counts the invocations of clients.
 	Operations int
 	// Outcome is Violated when a result is, else Inconclusive when one is.
@@ -118,10 +124,16 @@ func CheckEvents(h history.Header, events Events, opt Options) (Report, error) {
 			return r, err
 		}
 		r.Model, r.Guessed = name, true
+		if name == leaseModel.Name {
+			r.Advice = "a lease may be lost unnoticed; --model mutex is stricter: held until released"
+		}
 	}
 	m, err := lookupModel(r.Model)
 	if err != nil {
 		return r, err
+	}
+	if lacks := m.needs(&s); s.any && lacks != "" {
+		return r, fmt.Errorf("cannot judge it as %s: expected %s, found none; name another model", m.Name, lacks)
 	}
 	if opt.Budget <= 0 {
 		opt.Budget = DefaultBudget
@@ -157,8 +169,10 @@ type survey struct {
 	operations int
 	view       View
 	seen       [128]bool // verbs
-	tokens     bool      // or identities of leases
+	tokens     bool
+	leases     bool // identities of leases
 	any        bool
+	evidence
 }
 
 func look(h history.Header, events Events) (survey, error) {
@@ -166,7 +180,9 @@ func look(h history.Header, events Events) (survey, error) {
 	err := events(func(e *history.Event) {
 		s.any = true
 		s.seen[e.F&127] = true
-		s.tokens = s.tokens || e.Token != 0 || e.Lease != ""
+		s.tokens = s.tokens || e.Token != 0
+		s.leases = s.leases || e.Lease != ""
+		s.weigh(e)
 		switch {
 		case e.Type == history.Invoke:
 			s.operations++
@@ -182,8 +198,15 @@ func look(h history.Header, events Events) (survey, error) {
 
 // guess finds the model whose operations the history holds.
 func (s *survey) guess() (string, error) {
-	switch data := s.seen[history.Write] || s.seen[history.Read]; {
-	case s.tokens || s.view.Coordinator || s.view.Store:
+	lease := s.seen[history.Acquire] || s.seen[history.Renew] || s.seen[history.Release]
+	data := s.seen[history.Write] || s.seen[history.Read] || s.seen[history.Delete] || s.seen[history.Raise] || s.seen[history.Batch]
+	noted := s.view.Coordinator || s.view.Store
+	switch {
+	case lease && !data && !noted && s.tokens && !s.leases && !s.seen[history.Renew] && !s.seen[history.Release]:
+		return tokenSourceModel.Name, nil
+	case lease && !data && !noted && !s.tokens && !s.seen[history.CAS]:
+		return leaseModel.Name, nil
+	case s.tokens || s.leases || noted:
 		return fencedModel.Name, nil
 	case s.seen[history.CAS]:
 		return casRegisterModel.Name, nil
@@ -192,5 +215,5 @@ func (s *survey) guess() (string, error) {
 	case !s.any:
 		return "", fmt.Errorf("cannot guess the model: the history has no events")
 	}
-	return "", fmt.Errorf("cannot guess the model: expected tokens, or reads and writes, found neither; name a model")
+	return "", fmt.Errorf("cannot guess the model: expected operations on a lock or a register, found none; name a model")
 }

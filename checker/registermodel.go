@@ -5,31 +5,54 @@ import "staleproof/model/history"
 var registerModel = Model{
 	Name:      "register",
 	Guarantee: "Each resource behaves as one atomic register: a read returns the last value written.",
-	Doc: "Reads and writes, judged by porcupine, resource by resource. A write of unknown outcome may take effect at any " +
+	Doc: "Reads and writes, resource by resource: in linear time where no value is written again while it may still be " +
+		"read, else by porcupine. A write of unknown outcome may take effect at any " +
 		"later time, or never; a failed operation had no effect. A read that answered nil where nothing could be nil is one " +
 		"whose answer was not recorded.",
+	needs: needsRegister,
 	judge: func(s *survey, opt Options, r *Report) error { return judgeRegister("register", s, opt, r) },
 }
 
 var casRegisterModel = Model{
 	Name:      "cas-register",
 	Guarantee: "Each resource behaves as one atomic register with compare-and-set.",
-	Doc: "Like register, with cas. A cas that failed had no effect. It also found another value than it expected, when its " +
+	Doc: "Like register, with cas; a resource that sees a cas is judged by porcupine. A cas that failed had no effect. It also found another value than it expected, when its " +
 		"error is \"mismatch\", or when it gives no error and the history gives one with every other failure.",
+	needs: needsRegister,
 	judge: func(s *survey, opt Options, r *Report) error {
 		return judgeRegister("cas-register", s, opt, r)
 	},
 }
 
+func needsRegister(s *survey) string {
+	if s.seen[history.Read] || s.seen[history.Write] || s.seen[history.CAS] || s.seen[history.Delete] {
+		return ""
+	}
+	return "reads and writes"
+}
+
+// judgeRegister judges by zones what zones can judge, and searches for the rest.
 func judgeRegister(name string, look *survey, opt Options, r *Report) error {
+	ev := look.evidence
+	ev.canBeNil = ev.canBeNil || opt.Init == history.NilValue
 	n := newNames(false)
-	calls, err := registerCalls(look.events, opt.Init, n)
-	if err != nil {
+	z := newRegisterZones(name, n, opt.Init, ev)
+	if err := look.events(z.observe); err != nil {
 		return err
 	}
-	s := search{property: name, names: n, config: Config{Init: opt.Init, Budget: opt.Budget}}
-	o, v := s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(opt.Init)} })
-	r.Results = []Result{{Property: name, Outcome: o, Violation: v, Steps: s.steps}}
+	o, v, steps := Satisfied, z.found, int64(0)
+	if v != nil {
+		o = Violated
+	} else if z.unclear {
+		calls, err := registerCalls(look.events, ev, n, z)
+		if err != nil {
+			return err
+		}
+		s := search{property: name, names: n, config: Config{Init: opt.Init, Budget: opt.Budget}}
+		o, v = s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(opt.Init)} })
+		steps = s.steps
+	}
+	r.Results = []Result{{Property: name, Outcome: o, Violation: v, Steps: steps}}
 	if o == Violated {
 		r.Violations = []Violation{*v}
 	}
@@ -37,16 +60,14 @@ func judgeRegister(name string, look *survey, opt Options, r *Report) error {
 }
 
 // registerCalls collects the calls on registers; the resource is the scope.
-func registerCalls(events Events, init history.Value, n *names) ([]call, error) {
-	ev, err := weigh(events, init)
-	if err != nil {
-		return nil, err
-	}
+// Those that zones have judged are left out.
+func registerCalls(events Events, ev evidence, n *names, judged *registerZones) ([]call, error) {
 	var calls []call
 	var open opTable[int] // places in calls
-	err = events(func(e *history.Event) {
+	err := events(func(e *history.Event) {
 		switch {
 		case !onRegister(e.F):
+		case judged != nil && !at(&judged.scopes, n.scopes.id(e.Resource)).unclear:
 		case e.Type == history.Invoke:
 			open.remove(e.Op)
 			*open.add(e.Op) = len(calls)
@@ -75,18 +96,15 @@ type evidence struct {
 	canBeNil       bool // nil is the initial value, or is written
 }
 
-func weigh(events Events, init history.Value) (evidence, error) {
-	ev := evidence{canBeNil: nilFor(init) == history.NilValue}
-	err := events(func(e *history.Event) {
-		switch {
-		case !onRegister(e.F):
-		case e.Type == history.Fail && e.F != history.CAS && e.Error == "":
-			ev.silentFailures = true
-		case e.Type == history.Invoke && (e.F == history.Write || e.F == history.CAS) && nilFor(e.Value) == history.NilValue:
-			ev.canBeNil = true
-		}
-	})
-	return ev, err
+// weigh takes an event as evidence.
+func (ev *evidence) weigh(e *history.Event) {
+	switch {
+	case !onRegister(e.F):
+	case e.Type == history.Fail && e.F != history.CAS && e.Error == "":
+		ev.silentFailures = true
+	case e.Type == history.Invoke && (e.F == history.Write || e.F == history.CAS) && nilFor(e.Value) == history.NilValue:
+		ev.canBeNil = true
+	}
 }
 
 // end records the outcome of a call on a register.

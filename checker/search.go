@@ -167,7 +167,7 @@ func (s *search) judge(specs []spec, calls []call, where string) (Outcome, *Viol
 	}
 	var latest *Violation
 	for _, sp := range specs {
-		v := s.place(sp, calls, where)
+		v := s.place(sp, calls)
 		if latest == nil || v.Events[1] > latest.Events[1] {
 			latest = v
 		}
@@ -178,7 +178,7 @@ func (s *search) judge(specs []spec, calls []call, where string) (Outcome, *Viol
 // place finds the shortest prefix of the history that has no linearization: all
 // longer ones have none either. Its last reply is the place to look at. There is
 // one: without any reply, no operation need ever have taken effect.
-func (s *search) place(sp spec, calls []call, where string) *Violation {
+func (s *search) place(sp spec, calls []call) *Violation {
 	byEnd := make([]*call, 0, len(calls))
 	for i := range calls {
 		if c := &calls[i]; c.ended != never && c.outcome != failed {
@@ -196,8 +196,7 @@ func (s *search) place(sp spec, calls []call, where string) *Violation {
 		}
 	}
 	c := byEnd[low]
-	return newViolation(s.property, []int64{c.invoked, c.ended}, "no order of the operations explains %s by %s, #%d to #%d%s",
-		c.reply(), s.names.clients.list[c.client], c.invoked, c.ended, inside(where))
+	return c.unexplained(s.property, s.names)
 }
 
 // reply describes a call and its outcome: "read -> 3".

@@ -1,0 +1,371 @@
+package checker
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"staleproof/model/history"
+)
+
+// drawHistory makes a small history: clients do one operation after another,
+// under another process once an outcome was unknown.
+func drawHistory(t *rapid.T, operations int, begin func(*history.Event), end func(*history.Event)) *history.History {
+	h := &history.History{}
+	clients := []string{"A", "B", "C"}[:rapid.IntRange(2, 3).Draw(t, "clients")]
+	open := make([]*history.Event, len(clients))
+	op := int64(0)
+	for step := 0; step < 4*operations; step++ {
+		c := rapid.IntRange(0, len(clients)-1).Draw(t, "client")
+		e := history.Event{Index: int64(step + 1), Client: clients[c], Process: fmt.Sprint(clients[c], op), Resource: "r"}
+		if o := open[c]; o != nil {
+			e.Op, e.F, e.Process, e.Value, e.Lease = o.Op, o.F, o.Process, o.Value, o.Lease
+			e.Type = rapid.SampledFrom([]history.Type{history.OK, history.OK, history.OK, history.OK, history.Fail, history.Info}).Draw(t, "end")
+			end(&e)
+			open[c] = nil
+		} else if op < int64(operations) {
+			op++
+			e.Op, e.Type = op, history.Invoke
+			begin(&e)
+			open[c] = &e
+		} else {
+			continue
+		}
+		h.Events = append(h.Events, e)
+	}
+	return h
+}
+
+func listing(h *history.History) string {
+	var b strings.Builder
+	for _, e := range h.Events {
+		fmt.Fprintf(&b, "#%d %s %v %v value=%v lease=%s\n", e.Index, e.Client, e.Type, e.F, e.Value, e.Lease)
+	}
+	return b.String()
+}
+
+// TestRegisterZonesAgreeWithSearch holds the two ways to judge a register
+// together: verdict, and the reply at which it breaks.
+func TestRegisterZonesAgreeWithSearch(t *testing.T) {
+	bad := 0
+	rapid.Check(t, func(t *rapid.T) {
+		next, failed := int64(0), make(map[int64]bool)
+		reads := rapid.SampledFrom([]int{2, 3, 6}).Draw(t, "range of reads")
+		h := drawHistory(t, 12, func(e *history.Event) {
+			if e.F = history.Read; rapid.Bool().Draw(t, "write") {
+				next++
+				e.F, e.Value = history.Write, history.IntValue(next)
+			}
+		}, func(e *history.Event) {
+			if e.F == history.Read && e.Type == history.OK {
+				e.Value = history.NilValue
+				if n := next - int64(rapid.IntRange(0, reads).Draw(t, "back")); n > 0 {
+					e.Value = history.IntValue(n)
+				}
+			}
+			if e.F == history.Write && e.Type == history.Fail {
+				failed[e.Value.Num] = true
+			}
+		})
+		got, err := Check(h, Options{Model: "register"})
+		if err != nil && len(h.Events) > 0 {
+			t.Fatal(err)
+		}
+		if len(h.Events) > 0 && got.Results[0].Steps != 0 {
+			t.Fatalf("searched although values are unique:\n%s", listing(h))
+		}
+		n := newNames(false)
+		calls, _ := registerCalls(EventsOf(h), evidence{canBeNil: true}, n, nil)
+		s := search{property: "register", names: n, config: Config{Budget: DefaultBudget}}
+		o, v := s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(history.NilValue)} })
+		if len(h.Events) > 0 && got.Outcome != o {
+			t.Fatalf("zones say %s, the search %s %+v:\n%s", got.Outcome, o, v, listing(h))
+		}
+		if o != Violated {
+			return
+		}
+		bad++
+		if len(failed) == 0 { // zones learn too late that the write of an answer failed
+			if diff := cmp.Diff([]Violation{*v}, got.Violations); diff != "" {
+				t.Fatalf("violation (-search +zones):\n%s%s", diff, listing(h))
+			}
+		}
+	})
+	if bad == 0 {
+		t.Error("no history was bad")
+	}
+}
+
+// ordered tries every order of the operations, and for an unknown outcome also
+// that it never took effect. A state is text; step returns false for what is
+// not possible.
+func ordered(calls []call, state string, step func(string, *call) (string, bool)) bool {
+	seen := make(map[string]bool)
+	var try func(left uint, state string) bool
+	try = func(left uint, state string) bool {
+		k := fmt.Sprint(left, state)
+		if seen[k] {
+			return false
+		}
+		seen[k] = true
+		first, known := int64(never), false
+		for i := range calls {
+			if left&(1<<i) != 0 && calls[i].outcome == done {
+				first, known = min(first, calls[i].ended), true
+			}
+		}
+		if !known {
+			return true
+		}
+		for i := range calls {
+			if left&(1<<i) == 0 || calls[i].invoked > first {
+				continue
+			}
+			if next, ok := step(state, &calls[i]); ok && try(left&^(1<<i), next) {
+				return true
+			}
+		}
+		return false
+	}
+	return try(1<<len(calls)-1, state)
+}
+
+// lockCalls collects the calls on a lock, without those that failed.
+func lockCalls(h *history.History) []call {
+	n := newNames(false)
+	var calls []call
+	places := make(map[int64]int)
+	for _, e := range h.Events {
+		if e.Type == history.Invoke {
+			places[e.Op] = len(calls)
+			calls = append(calls, call{f: e.F, client: n.clients.id(e.ClientName()), lease: leaseOf(e.Lease), invoked: e.Index, ended: never})
+			continue
+		}
+		c := &calls[places[e.Op]]
+		if e.Type == history.OK {
+			c.outcome, c.ended, c.lease = done, e.Index, leaseOf(e.Lease)
+		}
+		if e.Type == history.Fail {
+			c.outcome = failed
+		}
+	}
+	kept := calls[:0]
+	for _, c := range calls {
+		if c.outcome != failed && (c.outcome != unknown || c.f != history.Renew) {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// reenters reports whether a client acquires what it may hold: then leases are
+// judged leniently.
+func reenters(h *history.History) bool {
+	holds := make(map[string]bool)
+	for _, e := range h.Events {
+		switch {
+		case e.Type != history.OK:
+		case e.F == history.Acquire && holds[e.Client]:
+			return true
+		default:
+			holds[e.Client] = e.F != history.Release
+		}
+	}
+	return false
+}
+
+func mutexStep(state string, c *call) (string, bool) {
+	me := fmt.Sprint(c.client)
+	switch {
+	case c.f == history.Acquire:
+		return me, state == "free"
+	case c.f == history.Release:
+		return "free", state == me
+	}
+	return state, state == me
+}
+
+// leaseStep is a lease that may be lost at any time: the state is who was
+// granted it last, and how often since.
+func leaseStep(state string, c *call) (string, bool) {
+	me := fmt.Sprint(c.client) + " "
+	switch {
+	case c.f == history.Acquire && strings.HasPrefix(state, me):
+		return state + "+", true
+	case c.f == history.Acquire:
+		return me, true
+	case state == "anybody":
+		state = me
+	}
+	if !strings.HasPrefix(state, me) {
+		return "", false
+	}
+	if c.f == history.Release {
+		if state == me {
+			return "free", true
+		}
+		return strings.TrimSuffix(state, "+"), true
+	}
+	return state, true
+}
+
+func TestLocksAgreeWithSearch(t *testing.T) {
+	models := []struct {
+		name  string
+		start string
+		step  func(string, *call) (string, bool)
+	}{{"mutex", "free", mutexStep}, {"lease", "anybody", leaseStep}}
+	for _, m := range models {
+		bad, good := 0, 0
+		t.Run(m.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				h := drawHistory(t, rapid.IntRange(1, 9).Draw(t, "operations"), func(e *history.Event) {
+					e.F = rapid.SampledFrom([]history.F{history.Acquire, history.Renew, history.Release, history.Release}).Draw(t, "f")
+				}, func(*history.Event) {})
+				if len(h.Events) == 0 {
+					return
+				}
+				got, err := Check(h, Options{Model: m.name})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := Satisfied
+				if good++; !ordered(lockCalls(h), m.start, m.step) {
+					want = Violated
+					good--
+					bad++
+				}
+				doubt := reenters(h) || slices.ContainsFunc(h.Events, func(e history.Event) bool { return e.Type == history.Info })
+				if got.Outcome != want && (got.Outcome == Violated || !doubt) {
+					t.Fatalf("got %s, all orders say %s: %+v\n%s", got.Outcome, want, got.Violations, listing(h))
+				}
+			})
+		})
+		if bad == 0 || good == 0 {
+			t.Errorf("%s: %d histories were good and %d bad", m.name, good, bad)
+		}
+	}
+}
+
+// emitRegister makes a long lawful history of a register whose values are unique
+// and which four clients read and write at the same time. Now and then a write
+// has no known outcome.
+func emitRegister(operations int64, observe func(*history.Event)) {
+	var e history.Event
+	index, value := int64(0), history.NilValue
+	names := []string{"A", "B", "C", "D"}
+	event := func(t history.Type, f history.F, op int64, v history.Value) {
+		index++
+		e = history.Event{Index: index, Process: names[op%4], Type: t, F: f, Op: op, Resource: "r", Value: v}
+		observe(&e)
+	}
+	for op := int64(4); op < operations; op += 4 {
+		written := history.IntValue(op)
+		event(history.Invoke, history.Read, op+1, history.Value{})
+		event(history.Invoke, history.Write, op, written)
+		event(history.Invoke, history.Read, op+2, history.Value{})
+		event(history.OK, history.Read, op+1, value)
+		event(history.OK, history.Read, op+2, written)
+		event(history.Invoke, history.Read, op+3, history.Value{})
+		if op%400 == 0 {
+			event(history.Info, history.Write, op, history.Value{})
+		} else {
+			event(history.OK, history.Write, op, written)
+		}
+		event(history.OK, history.Read, op+3, written)
+		value = written
+	}
+}
+
+// kept is how many values and operations are still kept.
+func (m *registerZones) kept() int {
+	n := len(m.begun) + m.open.count
+	for i := range m.scopes {
+		s := &m.scopes[i]
+		n += len(s.values) + len(s.zones) + len(s.fresh) + len(s.stale)
+	}
+	return n
+}
+
+func TestRegisterZonesForget(t *testing.T) {
+	m := newRegisterZones("register", newNames(false), history.NilValue, evidence{canBeNil: true})
+	emitRegister(100_000, m.observe)
+	if m.found != nil || m.unclear {
+		t.Fatalf("%+v, unclear: %v", m.found, m.unclear)
+	}
+	if n := m.kept(); n > 500 {
+		t.Errorf("%d things are kept after 100,000 operations", n)
+	}
+}
+
+// A value may be written again once nobody can read it any more, and is searched
+// for only when somebody can.
+func TestRepeatedValues(t *testing.T) {
+	again := `
+		A invoke write op=1 value=1
+		A ok write op=1 value=1
+		A invoke write op=2 value=2
+		A ok write op=2 value=2
+		A invoke write op=3 value=1
+		A ok write op=3 value=1
+		A invoke read op=4
+		A ok read op=4 value=1
+	`
+	tests := []struct {
+		reason, events string
+		searched       bool
+	}{
+		{"it is gone", again, false},
+		{"a read of it is under way", "B invoke read op=9\n" + again + "B ok read op=9 value=1", true},
+		{"its own write is under way", "B invoke write op=9 value=1\n" + again + "B ok write op=9 value=1", true},
+		{"the initial value", "B invoke write op=9 value=nil\nB ok write op=9 value=nil", true},
+	}
+	for _, tt := range tests {
+		r, err := Check(parse(t, history.Header{}, tt.events), Options{Model: "register"})
+		if err != nil || r.Outcome != Satisfied || (r.Results[0].Steps > 0) != tt.searched {
+			t.Errorf("%s: %v, %s after %d steps, searched is %v", tt.reason, err, r.Outcome, r.Results[0].Steps, tt.searched)
+		}
+	}
+}
+
+// BenchmarkRegisterMillion judges a million operations on a register in one pass
+// and reports what stays in use.
+func BenchmarkRegisterMillion(b *testing.B) {
+	for b.Loop() {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		m := newRegisterZones("register", newNames(false), history.NilValue, evidence{canBeNil: true})
+		emitRegister(1_000_000, m.observe)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if m.found != nil || m.unclear {
+			b.Fatal("it is lawful")
+		}
+		b.ReportMetric(float64(int64(after.HeapInuse)-int64(before.HeapInuse))/1024, "KiB-kept")
+		b.ReportMetric(float64(m.kept()), "kept")
+	}
+}
+
+// BenchmarkLeaseMillion is the same for about a million operations on a lock.
+func BenchmarkLeaseMillion(b *testing.B) {
+	for b.Loop() {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		m := newLocks("lease", false, history.Header{})
+		n := emitLocks(260_000, m.observe)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if v := m.verdict(); v != nil {
+			b.Fatal(v.Message)
+		}
+		b.ReportMetric(float64(int64(after.HeapInuse)-int64(before.HeapInuse))/1024, "KiB-kept")
+		b.ReportMetric(float64(n), "operations")
+	}
+}
