@@ -300,6 +300,9 @@ func (a *app) tellJudged(j *judged, o *checkOptions) {
 	}
 	a.printf("%s: %s\n", a.style(bold, j.file), a.style(colourOf(j.Outcome), j.Outcome.String()))
 	a.field("model", j.Model+guessed)
+	if j.Outcome != checker.Violated {
+		a.field("", j.Advice)
+	}
 	a.field("judged", number(int64(j.Operations), "operation")+" by "+strings.Join(j.properties(), ", "))
 	if j.Model == "fenced" {
 		a.tellFenced(j)

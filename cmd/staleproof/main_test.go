@@ -109,6 +109,9 @@ func TestOutput(t *testing.T) {
 		{"check-json", "several files, for machines", 1, []string{"check", "--json", "testdata/good.jsonl", "testdata/bad.jsonl", "testdata/register.log"}},
 		{"check-register", "a model that is named, and an initial value", 0, []string{"check", "--model", "cas-register", "--init", "5", "testdata/register.log"}},
 		{"check-register-nil", "the same history from nil, explained: it tells no times", 1, []string{"check", "--explain", "testdata/register.log"}},
+		{"check-lock", "a lock that was lost unnoticed is fine as a lease", 0, []string{"check", "testdata/lock.edn"}},
+		{"check-lock-mutex", "and broken as a mutex", 1, []string{"check", "--model", "mutex", "--explain", "testdata/lock.edn"}},
+		{"check-lease", "a grant within a hold that the holder proves afterwards", 1, []string{"check", "--explain", "testdata/lock.json"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if raceDetector && thousands[c.name] {
