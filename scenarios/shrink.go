@@ -18,13 +18,14 @@ type Small struct {
 
 // Shrink makes a failing run smaller as long as it breaks property: it sets the
 // parameters back to the scenario's own, drops blocks of decisions, then single
-// ones, then lowers their options. Unless maxRuns was reached, what remains fails
-// no more when any one decision is left out.
+// ones, then lowers their options; then it takes work away, and clients, where that
+// needs no decision more. Unless maxRuns was reached, what remains fails no more
+// when any one decision is left out.
 func (r *Runner) Shrink(p *Params, schedule sim.Schedule, property string, maxRuns int) *Small {
 	s := &shrinker{r: r, property: property, maxRuns: maxRuns, best: Small{Params: *p, Schedule: schedule}}
 	s.try(*p, schedule)
 	for changed := true; changed && s.runsLeft(); {
-		changed = s.restore() || s.drop() || s.lower()
+		changed = s.restore() || s.drop() || s.lower() || s.fewer()
 	}
 	return &s.best
 }
@@ -57,11 +58,51 @@ func (s *shrinker) try(p Params, schedule sim.Schedule) bool {
 	return true
 }
 
-// restore sets parameters back to the scenario's own.
+// workParam is a parameter of the workload.
+type workParam struct {
+	of    func(*Params) *int64
+	least int64
+}
+
+// workload are the parameters that may become less than the scenario's own: the
+// work first, then who does it.
+var workload = []workParam{
+	{func(p *Params) *int64 { return &p.Writes }, 1},
+	{func(p *Params) *int64 { return &p.Acquisitions }, 1},
+	{func(p *Params) *int64 { return &p.Clients }, 2},
+}
+
+// fewer takes work and clients away: all that can be, else one.
+func (s *shrinker) fewer() bool {
+	changed := false
+	for _, w := range workload {
+		for {
+			now := *w.of(&s.best.Params)
+			if now <= w.least || !s.less(w.of, w.least) && (now-1 == w.least || !s.less(w.of, now-1)) {
+				break
+			}
+			changed = true
+		}
+	}
+	return changed
+}
+
+func (s *shrinker) less(of func(*Params) *int64, n int64) bool {
+	p := s.best.Params
+	*of(&p) = n
+	return s.try(p, s.best.Schedule)
+}
+
+// restore sets parameters back to the scenario's own, unless they are less work.
 func (s *shrinker) restore() bool {
 	changed := false
 	for _, d := range s.best.Params.diff(s.r.sc.Params) {
 		p := s.best.Params
+		if slices.ContainsFunc(workload, func(w workParam) bool {
+			return w.of(&p) == d.of(&p) && d.Get(&p) < d.Get(&s.r.sc.Params)
+		}) {
+			continue
+		}
 		*d.of(&p) = d.Get(&s.r.sc.Params)
 		changed = s.try(p, s.best.Schedule) || changed
 	}

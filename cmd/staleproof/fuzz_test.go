@@ -48,10 +48,11 @@ func TestFuzzBadArguments(t *testing.T) {
 	}
 }
 
-// TestFuzzFor: time ends a search as cleanly as seeds do.
+// TestFuzzFor: time ends a search as cleanly as seeds do. How much is done by then
+// depends on the machine.
 func TestFuzzFor(t *testing.T) {
-	code, out, errs := invoke("fuzz", "textbook", "check-apart", "--for", "600ms")
-	if code != exitOK || strings.Count(out, ": satisfied (") != 2 || !strings.Contains(out, "satisfied: nothing broke in") {
-		t.Errorf("expected both scenarios to be satisfied, found %d:\n%s%s", code, out, errs)
+	code, out, errs := invoke("fuzz", "textbook", "check-apart", "--for", "400ms")
+	if code != exitOK && code != exitInconclusive || !strings.Contains(out, "textbook: ") || !strings.Contains(out, "check-apart: ") || strings.Contains(out, "interrupted") {
+		t.Errorf("expected a verdict on both scenarios, found %d:\n%s%s", code, out, errs)
 	}
 }

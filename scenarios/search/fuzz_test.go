@@ -36,14 +36,14 @@ func TestFuzzWorkersAgree(t *testing.T) {
 	} {
 		var want *Campaign
 		for _, workers := range []int{1, 2, 5} {
-			got := mustFuzz(t, Fuzz{Scenario: textbook(t), Options: scenarios.Options{Defects: c.defects}, Strategy: c.strategy, To: 1500, Until: c.until, Workers: workers})
+			got := mustFuzz(t, Fuzz{Scenario: textbook(t), Options: scenarios.Options{Defects: c.defects}, Strategy: c.strategy, To: 800, Until: c.until, Workers: workers})
 			if want == nil {
 				want = got
 			} else if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: %d workers (-one +several):\n%s", c.reason, workers, diff)
 			}
 		}
-		if stops := c.until > 0 && c.defects != 0; stops != (want.Schedules < 1500) || stops && len(want.Broken()) < c.until {
+		if stops := c.until > 0 && c.defects != 0; stops != (want.Schedules < 800) || stops && len(want.Broken()) < c.until {
 			t.Errorf("%s: found %v in %d schedules", c.reason, want.Broken(), want.Schedules)
 		}
 	}
