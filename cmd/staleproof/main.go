@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"staleproof/model/history"
@@ -36,7 +37,12 @@ const (
 	exitInternal     = 70 // internal error, nondeterminism, a diverged replay
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // a simulation keeps little and throws much away
+	}
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // run is the command with its arguments and streams; it returns the exit code.
 func run(args []string, stdout, stderr io.Writer) (code int) {
