@@ -108,7 +108,7 @@ func TestScheduleErrors(t *testing.T) {
 		{"neither", edit("*/tie#7=1", "tie"), `s:11: expected "key: value", or a decision such as A/pause#2=3, found "tie"; `},
 		{"another revision", edit("revision: 1", "revision: 0"), `s:3: expected revision 1 of scenario textbook, found "0"; `},
 		{"unknown defect", edit("store-ignores-token+", "store-forgets+"), `s:4: expected "none" or names of defects joined by +, found `},
-		{"another timing", edit("timed\n", "bounded\n"), `s:5: expected timing "timed", found "bounded"; `},
+		{"another timing", edit("timed\n", "soon\n"), `s:5: expected timing timed, untimed or bounded, found "soon"; `},
 		{"unknown parameter", edit("clients", "client"), `s:6: expected one of the parameters clients, acquisitions, `},
 		{"no value", edit("clients=2", "clients"), `s:6: expected a parameter such as clients=2, found "clients"; `},
 		{"out of range", edit("clients=2", "clients=99"), `s:6: expected clients from 1 to 16, found 99; `},
