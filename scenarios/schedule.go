@@ -22,17 +22,19 @@ import (
 //	params: clients=2 writes=1
 //	seed: 6
 //	digest: 6947eba9cf61c2a0
+//	trail: Zn0q...
 //
 //	A/pause#2=3   # A was paused for 35s at "checked"
 //
 // A # at the beginning of a line or after a space begins a comment. Parameters
 // that are not named are those of the scenario. Without a digest the run is not
-// compared with an earlier one.
+// compared with an earlier one; if the digest differs, the trail says from which
+// event on.
 const ScheduleFormat = "staleproof.schedule/1"
 
 // scheduleKeys are the keys of a schedule file, in the order in which they are
 // written.
-var scheduleKeys = []string{"scenario", "revision", "defects", "timing", "params", "seed", "digest"}
+var scheduleKeys = []string{"scenario", "revision", "defects", "timing", "params", "seed", "digest", "trail"}
 
 // FormatSchedule writes r as the text of a schedule file. describe says in words
 // what a decision means, such as [sim.World.Describe]; nil leaves the words out.
@@ -58,6 +60,9 @@ func FormatSchedule(r *Recorded, describe func(sim.Decision) string) (string, er
 	fmt.Fprintf(&b, "seed: %d\n", r.Seed)
 	if r.Digest != 0 {
 		fmt.Fprintf(&b, "digest: %016x\n", r.Digest)
+	}
+	if r.Trail != "" {
+		fmt.Fprintf(&b, "trail: %s\n", r.Trail)
 	}
 	b.WriteByte('\n')
 	for _, d := range r.Schedule {
@@ -243,6 +248,12 @@ func (p *scheduleParser) numbers(r *Recorded) error {
 		if r.Digest, err = strconv.ParseUint(e.text, 16, 64); err != nil {
 			return p.bad(e.line, "a digest: 16 hexadecimal digits", quoted(e.text), "delete the line to replay without comparing")
 		}
+	}
+	if e, ok := p.values["trail"]; ok {
+		if parseTrail(e.text) != nil {
+			return p.bad(e.line, "a trail: two letters of base64url an event", quoted(e.text), "delete the line")
+		}
+		r.Trail = e.text
 	}
 	return nil
 }

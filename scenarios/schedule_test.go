@@ -103,7 +103,7 @@ func TestScheduleErrors(t *testing.T) {
 		{"another version", edit("schedule/1", "schedule/2"), `s:1: expected "staleproof.schedule/1", found "staleproof.schedule/2"; `},
 		{"no scenario", ScheduleFormat + "\nseed: 1\n", `s:2: expected a line "scenario: NAME", found none; `},
 		{"unknown scenario", edit("textbook", "texbook"), `s:2: expected one of the scenarios `},
-		{"unknown key", edit("seed:", "sead:"), `s:7: expected one of the keys scenario, revision, defects, timing, params, seed, digest, found "sead"; did you mean seed?`},
+		{"unknown key", edit("seed:", "sead:"), `s:7: expected one of the keys scenario, revision, defects, timing, params, seed, digest, trail, found "sead"; did you mean seed?`},
 		{"a key twice", edit("seed: 41", "seed: 41\nseed: 42"), `s:8: expected each key once, found "seed" again, first on line 7; `},
 		{"neither", edit("*/tie#7=1", "tie"), `s:11: expected "key: value", or a decision such as A/pause#2=3, found "tie"; `},
 		{"another revision", edit("revision: 1", "revision: 0"), `s:3: expected revision 1 of scenario textbook, found "0"; `},

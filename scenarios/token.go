@@ -25,6 +25,8 @@ type Recorded struct {
 	Seed     uint64
 	Schedule sim.Schedule
 	Digest   uint64
+	// Trail is that of a schedule file; a token has none. See [Trail].
+	Trail string
 }
 
 // Token returns the replay token: printable, self-contained, with a checksum.

@@ -105,9 +105,13 @@ func short(s string) string {
 type divergedError struct {
 	want, got uint64
 	events    int64
+	at        *scenarios.Divergence // nil if it cannot be told
 }
 
 func (e *divergedError) Error() string {
+	if e.at != nil {
+		return e.at.Error() + ": the code or the schedule is not the one that was recorded; delete the digest to replay without comparing"
+	}
 	return fmt.Sprintf("diverged: expected digest %016x, found %016x after %d events: the code or the schedule is not the one that was recorded", e.want, e.got, e.events)
 }
 
@@ -144,13 +148,13 @@ func replay(rec *scenarios.Recorded) (*replayed, error) {
 func (p *replayed) run(r *scenarios.Runner) error {
 	o, h := r.Record(&p.Params, p.Schedule)
 	if p.Digest != 0 && p.Digest != o.Result.Digest {
-		return &divergedError{p.Digest, o.Result.Digest, o.Result.Events}
+		return p.diverged(&o, h)
 	}
 	p.outcome, p.history, p.verdict = o, h, verdictOf(&o)
 	// Only what was really decided belongs to the schedule, in the order in which
 	// it was: a token and an edited file of one run become the same.
 	p.Schedule = slices.Clone(o.Result.Decisions)
-	p.Digest = o.Result.Digest
+	p.Digest, p.Trail = o.Result.Digest, scenarios.Trail(h)
 	p.history.Header.Replay = p.Token()
 	p.words = r.Decisions(&p.Params, p.Schedule)
 	var err error
@@ -165,6 +169,16 @@ func (p *replayed) run(r *scenarios.Runner) error {
 		p.findings = append(p.findings, tell(f))
 	}
 	return nil
+}
+
+// diverged says that the run is another one, and from which event on if the
+// schedule came with a trail.
+func (p *replayed) diverged(o *scenarios.Outcome, h *history.History) error {
+	err := &divergedError{want: p.Digest, got: o.Result.Digest, events: o.Result.Events}
+	if p.Trail != "" {
+		err.at = scenarios.Diverged(p.Trail, h)
+	}
+	return err
 }
 
 func verdictOf(o *scenarios.Outcome) checker.Outcome {

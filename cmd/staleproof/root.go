@@ -18,6 +18,8 @@ type app struct {
 	console
 	report outputs
 	code   int
+	// regressed are the regressions that are not as expected.
+	regressed []string
 }
 
 func newApp(stdout, stderr io.Writer) *app { return &app{console: newConsole(stdout, stderr)} }

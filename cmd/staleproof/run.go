@@ -33,6 +33,8 @@ type runOptions struct {
 	defects []string
 	matrix  bool
 	hunt    uint64 // how many schedules a hunt for a defect has at most
+	// regressions is the folder of schedules that are replayed first.
+	regressions string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -65,8 +67,9 @@ is exit code 1. --defect none is the control, --defect all each defect in turn.`
 		},
 	}
 	f := cmd.Flags()
-	f.Var(&o.seeds, "seeds", "`N` or A-B: seeds of the control; defects are hunted\nfrom the first of them on, at most 10000")
+	f.Var(&o.seeds, "seeds", "`N` or A-B: seeds of the control; defects are hunted\nfrom the first on, at most 10000")
 	f.StringArrayVar(&o.defects, "defect", nil, "judge with defect `D` planted; may be repeated")
+	f.StringVar(&o.regressions, "regressions", "", "replay the schedule files of folder `DIR` first\n(default "+defaultRegressions+", if there is one)")
 	f.BoolVar(&o.matrix, "matrix", false, "how soon each defect breaks each property")
 	a.report.flags(cmd)
 	return cmd
@@ -196,6 +199,9 @@ func (a *app) runSuite(trials []trial, o *runOptions) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second interrupt ends the program
 	began := time.Now()
+	if err := a.replayRegressions(o.regressions, trials); err != nil {
+		return err
+	}
 	var results, mine []*result
 	for i := range trials {
 		if ctx.Err() != nil {

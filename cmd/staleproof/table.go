@@ -231,7 +231,7 @@ func (a *app) script(sc *scenarios.Scenario, s *scenarios.Script) {
 // verdict sums the trials up in a line.
 func (a *app) verdict(results []*result, took time.Duration) string {
 	var defects, caught int64
-	var bad, open []string
+	bad, open := slices.Clone(a.regressed), []string(nil)
 	for _, r := range results {
 		if !r.control() {
 			defects++
