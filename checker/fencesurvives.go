@@ -10,7 +10,7 @@ var fenceSurvives = Property{
 	Name:      "fence-survives",
 	Guarantee: "The store's greatest token, and every acknowledged write, survive its crash, failover and restore.",
 	Doc: "Watches what the store notes as its greatest token, which never decreases, and what it serves after a restart: " +
-		"the last acknowledged write, or a later one. Without the store's notes, linearizable judges it.",
+		"the last acknowledged write, or a later one, where the notes tell the values. Without the store's notes, linearizable judges it.",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "through linearizable",
 	watch: func(v View) []interest {
@@ -18,7 +18,7 @@ var fenceSurvives = Property{
 			return nil
 		}
 		list := notes(history.Apply, history.Raised, history.Reject, history.Served, history.Restart)
-		return append(list, events(history.OK, history.Write, history.Delete)...)
+		return append(list, events(history.OK, history.Write, history.Delete, history.CAS, history.Batch)...)
 	},
 	monitor: func(e *env) Monitor { return &survival{base: e.base("fence-survives")} },
 }
@@ -32,18 +32,55 @@ type survival struct {
 	resources []lastWrites
 }
 
-// lastWrites are the last write that was applied and the last one that was
-// acknowledged.
+// lastWrites are the last write that was acknowledged and those that were
+// applied after it: what a restart may leave.
 type lastWrites struct {
-	applied, acked written
-	known          bool  // applied was acknowledged
-	restarted      int64 // the restart since the last one was applied; 0: none
+	acked     written
+	later     [manyLater]written // the latest last
+	count     int                // of later
+	missed    bool               // one of them was forgotten
+	restarted int64              // the restart since the last one was applied; 0: none
 }
+
+// manyLater is how many writes without an acknowledgement are remembered.
+const manyLater = 4
 
 type written struct {
 	op    int64
-	value history.Value
+	value history.Value // Absent where the note does not tell, and of a delete
 	at    int64
+}
+
+// apply adds a write.
+func (r *lastWrites) apply(w written) {
+	r.restarted = 0
+	if r.count == manyLater {
+		copy(r.later[:], r.later[1:])
+		r.count--
+		r.missed = true
+	}
+	r.later[r.count] = w
+	r.count++
+}
+
+// acknowledge notes that a write must survive, and so none before it need.
+func (r *lastWrites) acknowledge(op int64) {
+	for i := range r.later[:r.count] {
+		if r.later[i].op == op {
+			r.acked = r.later[i]
+			copy(r.later[:], r.later[i+1:])
+			clear(r.later[r.count-i-1:])
+			r.count -= i + 1
+			r.missed = false
+			return
+		}
+	}
+}
+
+// explains reports whether a restart may have left the value.
+func (r *lastWrites) explains(v history.Value) bool {
+	may := func(w written) bool { return w.value.Kind == history.Absent || sameValue(w.value, v) }
+	return r.acked.op == 0 || r.missed || may(r.acked) || slices.ContainsFunc(r.later[:r.count], may)
 }
 
 func (m *survival) Observe(in *Input) bool {
@@ -65,12 +102,10 @@ func (m *survival) Observe(in *Input) bool {
 	r := at(&m.resources, m.names.resources.id(in.Resource))
 	switch {
 	case in.Type == history.OK:
-		if r.applied.op == in.Op {
-			r.acked, r.known = r.applied, true
-		}
+		r.acknowledge(in.Op)
 	case in.F == history.Apply:
 		m.store = in.Process
-		r.applied, r.known, r.restarted = written{in.Op, in.Value, in.Index}, false, 0
+		r.apply(written{in.Op, in.Value, in.Index})
 	case in.F == history.Served:
 		return m.served(in, r)
 	}
@@ -93,14 +128,10 @@ func (m *survival) sinks(in *Input) bool {
 	return false
 }
 
-// served judges the first read after a restart; a write that was not
-// acknowledged may be gone.
+// served judges a read after a restart; a write that was not acknowledged may be
+// gone.
 func (m *survival) served(in *Input, r *lastWrites) bool {
-	if r.restarted == 0 || r.acked.op == 0 || in.Value == r.applied.value {
-		return false
-	}
-	if !r.known && in.Value == r.acked.value {
-		r.applied, r.known = r.acked, true
+	if r.restarted == 0 || in.Value.Kind == history.Absent || r.explains(in.Value) {
 		return false
 	}
 	return m.violate([]int64{r.acked.at, r.restarted, in.Index},
@@ -125,9 +156,13 @@ func (m *survival) AppendKey(b []byte) []byte {
 		}
 		r := &m.resources[i]
 		b = appendText(b, m.names.resources.list[i])
-		b = appendText(b, r.applied.value.String())
-		b = appendText(b, r.acked.value.String())
-		b = appendBool(b, r.known)
+		b = appendValue(b, r.acked.value)
+		b = append(b, byte(r.count))
+		for _, w := range r.later[:r.count] {
+			b = appendValue(b, w.value)
+		}
+		b = appendBool(b, r.acked.op != 0)
+		b = appendBool(b, r.missed)
 		b = appendBool(b, r.restarted != 0)
 	}
 	return b

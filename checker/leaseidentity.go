@@ -11,15 +11,15 @@ var leaseIdentity = Property{
 	Guarantee: "Renew and release take effect only for the lease whose identity is presented.",
 	Doc: "Watches the lease manager's notes against what each client presented: a renewed or released note names the " +
 		"presented lease, which was neither released nor expired before. Without notes: no renewal or release of a " +
-		"lease succeeds after its release has.",
+		"lease that begins after the lease's release has succeeded does.",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "partly",
 	watch: func(v View) []interest {
+		list := append(events(history.Invoke, history.Renew, history.Release), ends(history.Renew, history.Release)...)
 		if v.Coordinator {
-			list := append(events(history.Invoke, history.Renew, history.Release), ends(history.Renew, history.Release)...)
-			return append(list, notes(history.Renewed, history.Released, history.Expire)...)
+			list = append(list, notes(history.Renewed, history.Released, history.Expire)...)
 		}
-		return events(history.OK, history.Release, history.Renew)
+		return list
 	},
 	monitor: func(e *env) Monitor {
 		return &identities{base: e.base("lease-identity"), aided: e.config.View.Coordinator}
@@ -27,12 +27,12 @@ var leaseIdentity = Property{
 }
 
 // identities keeps what the open requests present, and of each scope the last
-// lease that ended.
+// leases that ended.
 type identities struct {
 	base
 	aided  bool
 	asked  []asked
-	scopes []ending
+	scopes [][manyEndings]ending // the latest first
 }
 
 // asked is a request to renew or release, by client: a client that goes on after
@@ -46,11 +46,15 @@ type asked struct {
 	at     int64
 }
 
-// ending is the last lease of a scope that ended, and where.
+// ending is a lease that ended, and where.
 type ending struct {
 	lease Lease
 	at    int64
 }
+
+// manyEndings is how many leases of a scope that ended are remembered: a holder
+// that is slow may have been superseded more than once.
+const manyEndings = 4
 
 // askedMost bounds the requests remembered: older ones are no longer judged.
 const askedMost = 64
@@ -67,24 +71,48 @@ func (m *identities) Observe(in *Input) bool {
 		}
 		m.asked = append(m.asked, asked{in.Op, in.Client, in.Scope, in.F, in.Lease, in.Index})
 		return false
-	case m.aided && in.Type.IsEnd():
+	case in.Type.IsEnd() && (m.aided || in.Type != history.OK):
 		m.answered(in)
 		return false
 	case in.F == history.Expire:
-		*s = ending{in.Lease, in.Index}
+		end(s, in)
 		return false
 	}
 	if m.aided && m.strange(in) {
 		return true
 	}
-	if s.lease != 0 && s.lease == in.Lease {
-		return m.violate([]int64{s.at, in.Index}, "a lease was %s at #%d that had ended at #%d%s",
-			tookEffect(in.F), in.Index, s.at, inside(in.Resource))
+	i := slices.IndexFunc(s[:], func(e ending) bool { return e.lease != 0 && e.lease == in.Lease })
+	if i >= 0 && !m.beganBefore(in, s[i].at) {
+		return m.violate([]int64{s[i].at, in.Index}, "a lease was %s at #%d that had ended at #%d%s",
+			tookEffect(in.F), in.Index, s[i].at, inside(in.Resource))
 	}
 	if in.F == history.Released || in.F == history.Release {
-		*s = ending{in.Lease, in.Index}
+		end(s, in)
+	}
+	if !m.aided {
+		m.answered(in)
 	}
 	return false
+}
+
+// end notes that the lease of an event has ended.
+func end(s *[manyEndings]ending, in *Input) {
+	if in.Lease == 0 {
+		return
+	}
+	i := slices.IndexFunc(s[:], func(e ending) bool { return e.lease == in.Lease })
+	if i < 0 {
+		i = len(s) - 1
+	}
+	copy(s[1:i+1], s[:i])
+	s[0] = ending{in.Lease, in.Index}
+}
+
+// beganBefore reports whether a client's renewal began before an index: then it
+// may have taken effect before as well. Servers note things as they happen.
+func (m *identities) beganBefore(in *Input, index int64) bool {
+	i := slices.IndexFunc(m.asked, func(a asked) bool { return a.op == in.Op && in.Op != 0 })
+	return in.F == history.Renew && i >= 0 && m.asked[i].at < index
 }
 
 // answered forgets a request that has its answer; one of unknown outcome may
@@ -118,11 +146,14 @@ func (m *identities) AppendKey(b []byte) []byte {
 		return append(b, ended)
 	}
 	for _, i := range m.names.scopes.order() {
-		if int(i) < len(m.scopes) && m.scopes[i].lease != 0 {
+		if int(i) < len(m.scopes) && m.scopes[i] != ([manyEndings]ending{}) {
 			b = appendText(b, m.names.scopes.list[i])
-			b = appendLease(b, m.scopes[i].lease)
+			for _, e := range m.scopes[i] { // their order decides which is forgotten first
+				b = appendLease(b, e.lease)
+			}
 		}
 	}
+	b = append(b, 0)
 	for _, i := range m.names.clients.order() {
 		for _, a := range m.asked { // in the order of a client's operations
 			if a.client == i {
@@ -130,10 +161,25 @@ func (m *identities) AppendKey(b []byte) []byte {
 				b = appendText(b, m.names.scopes.list[a.scope])
 				b = append(b, byte(a.f))
 				b = appendLease(b, a.lease)
+				b = append(b, m.endedSince(&a))
 			}
 		}
 	}
 	return b
+}
+
+// endedSince tells which of a scope's endings a client's renewal began before.
+func (m *identities) endedSince(a *asked) byte {
+	bits := byte(0)
+	if m.aided || a.f != history.Renew || int(a.scope) >= len(m.scopes) {
+		return bits
+	}
+	for i, e := range m.scopes[a.scope] {
+		if a.at < e.at {
+			bits |= 1 << i
+		}
+	}
+	return bits
 }
 
 func (m *identities) Clone() Monitor {

@@ -32,11 +32,44 @@ type lostUpdates struct {
 	clients   [][seenOps]sighting
 }
 
-// resourceState is the last mutation of a resource and how many came before.
+// resourceState is how often a resource was changed, and its last mutations: of
+// each token that none of a lower token followed the last one, oldest first. An
+// older one matters to nobody whose token is not stale.
 type resourceState struct {
 	version int64
+	last    [seenOps]lastChange
+}
+
+type lastChange struct {
+	version int64 // 0 is none
 	token   history.Token
 	at      int64
+}
+
+// changed adds a mutation.
+func (r *resourceState) changed(in *Input) {
+	r.version++
+	n := 0
+	for n < len(r.last) && r.last[n].version != 0 && r.last[n].token < in.Token {
+		n++
+	}
+	if n == len(r.last) {
+		n--
+		copy(r.last[:], r.last[1:])
+	}
+	clear(r.last[n:])
+	r.last[n] = lastChange{r.version, in.Token, in.Index}
+}
+
+// late returns the first of the last mutations that came after a version: it has
+// the lowest token of all since.
+func (r *resourceState) late(version int64) *lastChange {
+	for i := range r.last {
+		if m := &r.last[i]; m.version > version {
+			return m
+		}
+	}
+	return nil
 }
 
 // seenOps is how many operations of a client are remembered: it builds upon the
@@ -62,7 +95,7 @@ func (m *lostUpdates) Observe(in *Input) bool {
 		if in.Basis != 0 && m.judge(in, r, seen, resource) {
 			return true
 		}
-		*r = resourceState{version: r.version + 1, token: in.Token, at: in.Index}
+		r.changed(in)
 	}
 	copy(seen[1:], seen[:])
 	seen[0] = sighting{op: in.Op, resource: resource, version: r.version, at: in.Index}
@@ -72,12 +105,16 @@ func (m *lostUpdates) Observe(in *Input) bool {
 // judge judges a mutation that was based on an operation of its client.
 func (m *lostUpdates) judge(in *Input, r *resourceState, seen *[seenOps]sighting, resource int32) bool {
 	for _, s := range seen {
-		if s.op != in.Basis || s.resource != resource || r.version == s.version || r.token >= in.Token {
+		if s.op != in.Basis || s.resource != resource {
 			continue
 		}
-		return m.violate([]int64{s.at, r.at, in.Index},
-			"a write with %s applied at #%d was based on the value of #%d, which a late write of token %d had changed at #%d%s",
-			tokenText(in.Token), in.Index, s.at, r.token, r.at, inside(in.Resource))
+		late := r.late(s.version)
+		if late == nil || late.token >= in.Token {
+			continue
+		}
+		return m.violate([]int64{s.at, late.at, in.Index},
+			"a write with %s applied at #%d was based on the value of #%d, which a late write of %s had changed at #%d%s",
+			tokenText(in.Token), in.Index, s.at, tokenText(late.token), late.at, inside(in.Resource))
 	}
 	return false
 }
@@ -86,21 +123,19 @@ func (m *lostUpdates) AppendKey(b []byte) []byte {
 	if m.broken != nil {
 		return append(b, ended)
 	}
-	for _, i := range m.names.resources.order() {
-		if int(i) < len(m.resources) && m.resources[i].version != 0 {
-			b = appendText(b, m.names.resources.list[i])
-			b = appendInt(b, int64(m.resources[i].token))
-		}
-	}
 	for _, i := range m.names.clients.order() {
 		if int(i) >= len(m.clients) || m.clients[i][0].op == 0 {
 			continue
 		}
 		b = appendText(b, m.names.clients.list[i])
 		for _, s := range m.clients[i] {
-			if s.op != 0 {
-				b = appendText(b, m.names.resources.list[s.resource])
-				b = appendBool(b, m.resources[s.resource].version == s.version)
+			if b = appendBool(b, s.op != 0); s.op == 0 {
+				continue
+			}
+			b = appendText(b, m.names.resources.list[s.resource])
+			late := m.resources[s.resource].late(s.version)
+			if b = appendBool(b, late != nil); late != nil {
+				b = appendInt(b, int64(late.token)) // a later one matters if its token is lower
 			}
 		}
 	}

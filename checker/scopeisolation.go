@@ -11,14 +11,15 @@ var scopeIsolation = Property{
 	Guarantee: "A rejection is justified in the same scope: by a greater accepted token, or by an equal one first " +
 		"accepted from another lease.",
 	Doc: "Watches apply, raised and reject notes. A refusal for which the store had accepted nothing in the scope that the " +
-		"fence is declared to cover was brought about by another scope, or by nothing.",
+		"fence is declared to cover was brought about by another scope, or by nothing. A store may choose that a read it " +
+		"answers lifts its fence.",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "over completed operations",
 	watch: func(v View) []interest {
 		if !v.Store {
 			return nil
 		}
-		return notes(history.Apply, history.Raised, history.Reject)
+		return notes(history.Apply, history.Raised, history.Reject, history.Served)
 	},
 	monitor: func(e *env) Monitor { return &isolation{base: e.base("scope-isolation")} },
 }
@@ -34,6 +35,7 @@ type brought struct {
 	token history.Token
 	lease Lease
 	at    int64
+	read  history.Token // the greatest token of a read that was answered
 }
 
 func (m *isolation) Observe(in *Input) bool {
@@ -41,13 +43,17 @@ func (m *isolation) Observe(in *Input) bool {
 		return false
 	}
 	f := at(&m.fences, in.Fence)
-	if in.F != history.Reject {
+	switch in.F {
+	case history.Served:
+		f.read = max(f.read, in.Token)
+		return false
+	case history.Apply, history.Raised:
 		if in.Token > f.token {
-			*f = brought{in.Token, in.Lease, in.Index}
+			f.token, f.lease, f.at = in.Token, in.Lease, in.Index
 		}
 		return false
 	}
-	if f.token > in.Token || f.token == in.Token && f.token != 0 && f.lease != in.Lease {
+	if f.read > in.Token || f.token > in.Token || f.token == in.Token && f.token != 0 && f.lease != in.Lease {
 		return false
 	}
 	if f.token == 0 {
@@ -64,10 +70,11 @@ func (m *isolation) AppendKey(b []byte) []byte {
 	}
 	fences := m.names.fences()
 	for _, i := range fences.order() {
-		if int(i) < len(m.fences) && m.fences[i].token != 0 {
+		if int(i) < len(m.fences) && m.fences[i] != (brought{}) {
 			b = appendText(b, fences.list[i])
 			b = appendInt(b, int64(m.fences[i].token))
 			b = appendLease(b, m.fences[i].lease)
+			b = appendInt(b, int64(max(0, m.fences[i].read-m.fences[i].token))) // below, it justifies nothing more
 		}
 	}
 	return b

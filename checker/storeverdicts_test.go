@@ -40,6 +40,18 @@ var storeVerdicts = []verdict{
 		store apply op=3 token=2 owner=B value=2 basis=1
 	`, "a write with token 2 applied at #3 was based on the value of #1, which a late write of token 1 had changed at #2 (orders/7)"},
 
+	{"no-lost-update", "its own write came on top of the late one", timed, `
+		store served op=1 token=2 owner=B value=0
+		store apply op=2 token=1 owner=A value=10
+		store apply op=3 token=2 owner=B value=20
+		store apply op=4 token=2 owner=B value=1 basis=1
+	`, "a write with token 2 applied at #4 was based on the value of #1, which a late write of token 1 had changed at #2 (orders/7)"},
+	{"no-lost-update", "the late write carries no token at all", timed, `
+		store served op=1 token=2 owner=B value=0
+		store apply op=2 owner=A value=10
+		store apply op=4 token=2 owner=B value=1 basis=1
+	`, "a write with token 2 applied at #3 was based on the value of #1, which a late write of no token had changed at #2 (orders/7)"},
+
 	{"fence-survives", "the fence is down after the crash", timed, `
 		store apply op=1 token=2 highest=2 value=20
 		store crash
@@ -88,6 +100,46 @@ var storeVerdicts = []verdict{
 		store restart
 		store served op=3 token=2 value=5
 	`, "the store served 5 at #6 after its restart at #5, and had acknowledged 10, written at #1 (orders/7)"},
+	{"fence-survives", "of two writes that nobody was told of one is gone", timed, `
+		store apply op=1 token=1 value=1
+		A ok write op=1
+		store apply op=2 token=1 value=2
+		store apply op=3 token=1 value=3
+		store restart
+		store served op=4 token=1 value=2
+	`, ""},
+	{"fence-survives", "a write whose answer came after the next one's effect must survive too", timed, `
+		store apply op=1 token=1 value=1
+		A ok write op=1
+		store apply op=2 token=1 value=2
+		store apply op=3 token=1 value=3
+		A ok write op=2
+		store restart
+		store served op=4 token=1 value=1
+	`, "the store served 1 at #7 after its restart at #6, and had acknowledged 2, written at #3 (orders/7)"},
+	{"fence-survives", "a cas that was acknowledged must survive as well", timed, `
+		store apply op=1 token=1 value=1
+		A ok write op=1
+		store apply op=2 token=1 value=2
+		A ok cas op=2
+		store restart
+		store served op=4 token=1 value=1
+	`, "the store served 1 at #6 after its restart at #5, and had acknowledged 2, written at #3 (orders/7)"},
+	{"fence-survives", "notes that do not tell values say nothing of them", timed, `
+		store apply op=1 token=1
+		A ok write op=1
+		store restart
+		store served op=4 token=1 value=1
+		store served op=5 token=1
+	`, ""},
+	{"fence-survives", "a deleted value may be what it was at first", timed, `
+		store apply op=1 token=1 value=1
+		A ok write op=1
+		store apply op=2 token=1
+		A ok delete op=2
+		store restart
+		store served op=4 token=1 value=0
+	`, ""},
 	{"fence-survives", "another process restarts", timed, `
 		store apply op=1 token=2 highest=2 value=20
 		B ok write op=1 token=2
@@ -124,6 +176,33 @@ var storeVerdicts = []verdict{
 		store reject op=2 token=3 lease=a highest=9
 	`, "token 3 refused at #2 although the greatest token accepted is 2 of the same lease or an older one, at #1 (orders/7)"},
 
+	{"scope-isolation", "a read that was answered may have lifted the fence", timed, `
+		store served op=1 token=3
+		store reject op=2 token=2 highest=3
+	`, ""},
+	{"scope-isolation", "a read of an older token justifies nothing", timed, `
+		store served op=1 token=1
+		store reject op=2 token=2 highest=3
+	`, "token 2 refused at #2 although the store had accepted no token (orders/7)"},
+	{"lease-identity", "a renewal resurrects a lease that was superseded twice", timed, `
+		L grant op=1 token=1 lease=a owner=A
+		L expire token=1 lease=a owner=A
+		L grant op=2 token=2 lease=b owner=B
+		L released op=3 token=2 lease=b owner=B
+		L renewed op=4 token=1 lease=a owner=A
+	`, "a lease was renewed at #5 that had ended at #2 (orders/7)"},
+	{"lease-identity", "clients: a renewal that began before the release ended may have come before it", timed, `
+		A invoke renew op=1 lease=a
+		A/2 invoke release op=2 lease=a client=A
+		A/2 ok release op=2 lease=a client=A
+		A ok renew op=1 lease=a
+	`, ""},
+	{"lease-identity", "clients: released twice", timed, `
+		A invoke release op=1 lease=a
+		A ok release op=1 lease=a
+		A invoke release op=2 lease=a
+		A ok release op=2 lease=a
+	`, "a lease was released at #4 that had ended at #2 (orders/7)"},
 	{"lease-identity", "a renewal takes effect on another's lease", timed, `
 		L grant token=2 lease=b owner=B
 		A invoke renew op=3 token=1 lease=a
