@@ -114,16 +114,6 @@ func TestDefect(t *testing.T) {
 	}
 }
 
-// FuzzTextbook: go test -fuzz FuzzTextbook drives the same plans by coverage.
-func FuzzTextbook(f *testing.F) {
-	property, done, err := Property(mustLookup(f, "textbook"), scenarios.Options{})
-	if err != nil {
-		f.Fatal(err)
-	}
-	defer done()
-	f.Fuzz(rapid.MakeFuzz(property))
-}
-
 // TestAtIsStable: the plan of a seed never changes, on any machine.
 func TestAtIsStable(t *testing.T) {
 	at := At(mustLookup(t, "textbook"))
