@@ -234,6 +234,56 @@ var lockVerdicts = []struct {
 		5 ok release op=4
 	`, "process 1 acquired the lease between #5 and #6, within the hold of process 0: acquired at #2, released between #7 and #8 (orders/7)"},
 
+	{"lease", "a renewal that was under way when the lease was released", history.Header{}, `
+		A invoke acquire op=1
+		A ok acquire op=1 lease=a
+		A/1 invoke renew op=2 lease=a client=A
+		A invoke release op=3 lease=a
+		A ok release op=3 lease=a
+		A/1 ok renew op=2 lease=a client=A
+	`, ""},
+	{"lease", "an acquisition of unknown outcome may have come after the other's", history.Header{}, `
+		A invoke acquire op=1
+		A ok acquire op=1
+		A invoke acquire op=2
+		A info acquire op=2
+		B invoke acquire op=3
+		B ok acquire op=3
+		A/2 invoke renew op=4 client=A
+		A/2 ok renew op=4 client=A
+	`, ""},
+	{"lease", "identities tell that it did not", history.Header{}, `
+		A invoke acquire op=1
+		A ok acquire op=1 lease=a
+		A invoke acquire op=2
+		A info acquire op=2
+		B invoke acquire op=3
+		B ok acquire op=3 lease=b
+		A/2 invoke renew op=4 client=A lease=a
+		A/2 ok renew op=4 client=A lease=a
+	`, "B acquired the lease between #5 and #6, within the hold of A: acquired at #2, renewed between #7 and #8 (orders/7)"},
+	{"lease", "another process's unknown acquisition does not explain a second release", history.Header{}, `
+		0 invoke acquire op=1
+		0 ok acquire op=1
+		1 invoke acquire op=2
+		1 info acquire op=2
+		0 invoke release op=3
+		0 ok release op=3
+		0 invoke release op=4
+		0 ok release op=4
+	`, "process 0 released at #8 a lease that had been released at #6 (orders/7)"},
+	{"lease", "a lock that was lost and acquired again is released once", history.Header{}, `
+		A invoke acquire op=1
+		A ok acquire op=1
+		B invoke acquire op=2
+		B ok acquire op=2
+		A invoke acquire op=3
+		A ok acquire op=3
+		A invoke release op=4
+		A ok release op=4
+		A invoke release op=5
+		A ok release op=5
+	`, "A released at #10 a lease that had been released at #8 (orders/7)"},
 	{"lease", "a grant within the term of a lease", history.Header{}, `
 		A invoke acquire op=1
 		A ok acquire op=1 expires=10

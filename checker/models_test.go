@@ -63,6 +63,15 @@ func TestRegisters(t *testing.T) {
 			1 invoke read op=2
 			1 ok read op=2 value=1
 		`, ""},
+		{"a write of unknown outcome cannot come before it began, however old its reader", "register", history.Value{}, `
+			0 invoke read op=1
+			1 invoke write op=2 value=2
+			1 ok write op=2 value=2
+			2 invoke write op=3 value=1
+			0 ok read op=1 value=1
+			1 invoke read op=4
+			1 ok read op=4 value=2
+		`, "no order of the operations explains read -> 2 by process 1, #6 to #7 (orders/7)"},
 		{"a failed write did not happen", "register", history.Value{}, `
 			0 invoke write op=1 value=1
 			0 fail write op=1 value=1

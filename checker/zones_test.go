@@ -101,6 +101,68 @@ func TestRegisterZonesAgreeWithSearch(t *testing.T) {
 	}
 }
 
+// TestTimelineForgets holds a timeline that forgets at every step against one
+// that never does.
+func TestTimelineForgets(t *testing.T) {
+	found, forgotten := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		lenient := rapid.Bool().Draw(t, "lenient")
+		all, few := timeline{lenient: lenient}, timeline{lenient: lenient}
+		var a, b []*zone
+		for now := int64(10); now < 400; now += 10 {
+			start := now - rapid.Int64Range(1, 30).Draw(t, "long")
+			alive := make([]int, 0, len(a))
+			for i, z := range a {
+				if !z.dead {
+					alive = append(alive, i)
+				}
+			}
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0, 1:
+				owner := rapid.Int32Range(0, 2).Draw(t, "owner")
+				a, b = append(a, &zone{owner: owner}), append(b, &zone{owner: owner})
+				all.open(a[len(a)-1], start, now)
+				few.open(b[len(b)-1], start, now)
+			case 2:
+				if len(alive) == 0 {
+					continue
+				}
+				i := rapid.SampledFrom(alive).Draw(t, "zone")
+				x, y := all.extend(a[i], start, now), few.extend(b[i], start, now)
+				if (x == nil) != (y == nil) {
+					t.Fatalf("at %d: %+v in all zones, %+v among those kept", now, x, y)
+				}
+				if x != nil {
+					found++
+					return
+				}
+			case 3:
+				if len(alive) == 0 {
+					continue
+				}
+				i := rapid.SampledFrom(alive).Draw(t, "zone")
+				all.close(a[i])
+				few.close(b[i])
+			}
+			few.forget()
+			for i, z := range few.zones {
+				if z.at != i {
+					t.Fatalf("a zone at %d is thought to be at %d", i, z.at)
+				}
+			}
+		}
+		forgotten += len(all.zones) - len(few.zones)
+		for _, z := range b {
+			if z.at < 0 && few.extend(z, 500, 510) != nil {
+				t.Fatal("a forgotten zone excludes another")
+			}
+		}
+	})
+	if found == 0 || forgotten == 0 {
+		t.Errorf("%d zones excluded each other, %d were forgotten", found, forgotten)
+	}
+}
+
 // ordered tries every order of the operations, and for an unknown outcome also
 // that it never took effect. A state is text; step returns false for what is
 // not possible.
