@@ -35,11 +35,46 @@ func WriteDiff(dir string, a, b Side) error {
 	return writeFile(filepath.Join(dir, "diff.html"), body)
 }
 
-func renderDiff(a, b Side) ([]byte, error) {
-	for _, s := range []*Side{&a, &b} {
+// Parting is where two runs stop being the same.
+type Parting struct {
+	Shared int  // events that both begin with
+	Same   bool // neither has another
+	// A and B tell the first event of each run that the other has not in its
+	// place; empty where the run has ended.
+	A, B string
+}
+
+// Part compares two runs as [WriteDiff] does.
+func Part(a, b Side) (Parting, error) {
+	if err := bothHistories(&a, &b); err != nil {
+		return Parting{}, err
+	}
+	va, vb := sideView(&a), sideView(&b)
+	p := Parting{Shared: shared(va.h.Events, vb.h.Events)}
+	p.A, p.B = va.parting(p.Shared), vb.parting(p.Shared)
+	p.Same = p.A == "" && p.B == ""
+	return p, nil
+}
+
+func (v *view) parting(pos int) string {
+	if pos >= len(v.h.Events) {
+		return ""
+	}
+	return v.title(pos)
+}
+
+func bothHistories(a, b *Side) error {
+	for _, s := range []*Side{a, b} {
 		if s.Finding.History == nil {
-			return nil, fmt.Errorf("report: expected a history of %s, found none; replay it with --history", cmp.Or(s.Name, "a run"))
+			return fmt.Errorf("report: expected a history of %s, found none; replay it with --history", cmp.Or(s.Name, "a run"))
 		}
+	}
+	return nil
+}
+
+func renderDiff(a, b Side) ([]byte, error) {
+	if err := bothHistories(&a, &b); err != nil {
+		return nil, err
 	}
 	d := newDiff(&a, &b)
 	var out bytes.Buffer
@@ -195,9 +230,7 @@ func newDiffSide(s, other *Side, v *view, shared int) diffSide {
 	for _, text := range s.Finding.Decisions {
 		d.Decisions = append(d.Decisions, diffDecision{newDecision(text), !has(other.Finding.Decisions, text)})
 	}
-	if shared < len(v.h.Events) {
-		d.First = v.title(shared)
-	}
+	d.First = v.parting(shared)
 	return d
 }
 

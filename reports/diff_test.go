@@ -141,3 +141,28 @@ func TestTenures(t *testing.T) {
 		t.Errorf("without notes the clients' own view is told, without the coordinator's: %+v", got)
 	}
 }
+
+// TestPart tells where two runs part, also where one has ended or neither differs.
+func TestPart(t *testing.T) {
+	whole := textbook().Runs[1].Findings[0]
+	h := *whole.History
+	h.Events = h.Events[:5]
+	short := Finding{History: &h}
+	for _, c := range []struct {
+		reason string
+		a, b   Finding
+		want   Parting
+	}{
+		{"the same run", short, short, Parting{Shared: 5, Same: true}},
+		{"one ends earlier", whole, short, Parting{Shared: 5, A: sideView(&Side{Finding: whole}).title(5)}},
+		{"and the other way round", short, whole, Parting{Shared: 5, B: sideView(&Side{Finding: whole}).title(5)}},
+	} {
+		got, err := Part(Side{Finding: c.a}, Side{Finding: c.b})
+		if err != nil || got != c.want {
+			t.Errorf("%s: expected %+v, found %+v, %v", c.reason, c.want, got, err)
+		}
+	}
+	if _, err := Part(Side{Finding: whole}, Side{Name: "the other"}); err == nil || !strings.Contains(err.Error(), "expected a history of the other") {
+		t.Errorf("expected an error that names the run without a history, found %v", err)
+	}
+}

@@ -52,8 +52,11 @@ type Run struct {
 	Doc      string `json:"doc,omitempty"` // one sentence: what the scenario or the defect is
 	Status   Status `json:"status"`
 	// Expected says whether Status is what the scenario asks of the defect.
-	Expected  bool  `json:"expected"`
+	Expected bool `json:"expected"`
+	// Schedules is how many were run; 0 for a recorded history, and for an
+	// exhaustive search, which counts States instead.
 	Schedules int64 `json:"schedules"`
+	States    int64 `json:"states,omitempty"`
 	Events    int64 `json:"events"`
 	// First is the number of the schedule, from 0, that first broke a property;
 	// it means something only when Status is Violated.
@@ -152,6 +155,21 @@ func (d *Document) validate() error {
 
 // control says whether the run has no defect planted.
 func (r *Run) control() bool { return r.Defect == "" || r.Defect == "none" }
+
+// recorded says whether the run is a history that somebody recorded, which has
+// no schedule and no defect, not even "none".
+func (r *Run) recorded() bool { return r.Schedules == 0 && r.States == 0 && r.Defect == "" }
+
+// effort says how much was run or searched; empty for a recorded history.
+func (r *Run) effort() string {
+	switch {
+	case r.States > 0:
+		return plural(int(r.States), "state")
+	case r.recorded():
+		return ""
+	}
+	return plural(int(r.Schedules), "schedule")
+}
 
 func (r *Run) defect() string {
 	if r.control() {

@@ -93,6 +93,16 @@ func (f *Finding) excerpt(whole, part int) (excerpt, error) {
 	return x, err
 }
 
+// Excerpt reads what matters to the events of the given indexes: the whole of a
+// history of at most 250,000 events, of a longer one windows of 100,000 events in
+// all, and before each window how things stood when it begins. open is called
+// twice at most. Errors are those of the source.
+func Excerpt(open func() (history.Source, error), events []int64) (*history.History, error) {
+	f := Finding{Events: events, Open: open}
+	x, err := f.excerpt(maxWhole, maxWindows)
+	return x.history, err
+}
+
 func each(source history.Source, do func(*history.Event)) error {
 	var e history.Event
 	for {

@@ -909,6 +909,9 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		noun = stem + "ie"
+	}
 	return fmt.Sprintf("%s %ss", thousands(int64(n)), noun)
 }
 

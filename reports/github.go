@@ -149,7 +149,14 @@ func Summary(w io.Writer, doc *Document) error {
 			break
 		}
 		r := &doc.Runs[i]
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", markdown(r.Scenario), markdown(r.defect()), newSuiteRun(r, make([]string, len(r.Findings))).Word, thousands(r.Schedules), markdown(strings.Join(r.Broken, ", ")))
+		what, effort := r.defect(), thousands(r.Schedules)
+		switch {
+		case r.recorded():
+			what, effort = "a recorded history", ""
+		case r.States > 0:
+			effort = r.effort()
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", markdown(r.Scenario), markdown(what), newSuiteRun(r, make([]string, len(r.Findings))).Word, effort, markdown(strings.Join(r.Broken, ", ")))
 	}
 	if _, err := io.WriteString(w, b.String()+"\n"); err != nil {
 		return fmt.Errorf("summary: %w", err)

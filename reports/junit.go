@@ -120,7 +120,10 @@ func (s *junitSuite) nameApart() {
 
 func caseName(run *Run, property string) string {
 	who := "control"
-	if !run.control() {
+	switch {
+	case run.recorded():
+		who = "history"
+	case !run.control():
 		who = run.Defect
 	}
 	switch {
@@ -147,11 +150,19 @@ func caughtBesideAMiss(run *Run, property string) bool {
 }
 
 func inconclusive(run *Run) *junitProblem {
-	message := fmt.Sprintf("inconclusive after %d schedules", run.Schedules)
+	message := "inconclusive" + run.after()
 	if run.Reason != "" {
 		message += ": " + run.Reason
 	}
 	return &junitProblem{Message: message, Type: string(Inconclusive), Text: message + "\n"}
+}
+
+// after says after how much a run came to its verdict.
+func (r *Run) after() string {
+	if r.recorded() {
+		return ""
+	}
+	return " after " + r.effort()
 }
 
 func failure(run *Run, property string) *junitProblem {
@@ -160,10 +171,12 @@ func failure(run *Run, property string) *junitProblem {
 			return &junitProblem{Message: f.Message, Type: f.Property, Text: words(f)}
 		}
 	}
-	message := fmt.Sprintf("not as expected: %s after %d schedules", run.Status, run.Schedules)
+	message := fmt.Sprintf("not as expected: %s%s", run.Status, run.after())
 	switch {
 	case has(run.Breaks, property) && !has(run.Broken, property):
-		message = fmt.Sprintf("the defect %s survived: it must break %s, and %d schedules did not", run.defect(), property, run.Schedules)
+		message = fmt.Sprintf("the defect %s survived: it must break %s, and %s did not", run.defect(), property, run.effort())
+	case property != "" && run.Schedules == 0:
+		message = "broke " + property
 	case property != "":
 		message = fmt.Sprintf("broke %s in schedule %d", property, run.First)
 	}

@@ -44,15 +44,17 @@ func TestJUnitVerdicts(t *testing.T) {
 		run    Run
 		want   []string // each case as "name = verdict"
 	}{
-		{"a control that holds passes", Run{Status: Satisfied, Expected: true}, []string{"control: all properties = pass"}},
-		{"a control that breaks fails", Run{Status: Violated, Broken: []string{"p"}, Findings: finding}, []string{"control: p = failure"}},
-		{"a control that breaks fails without a finding too", Run{Status: Violated, Broken: []string{"p"}}, []string{"control: p = failure"}},
-		{"not as expected fails whatever is listed", Run{Status: Violated}, []string{"control: all properties = failure"}},
+		{"a control that holds passes", Run{Defect: "none", Status: Satisfied, Expected: true}, []string{"control: all properties = pass"}},
+		{"a control that breaks fails", Run{Defect: "none", Status: Violated, Broken: []string{"p"}, Findings: finding}, []string{"control: p = failure"}},
+		{"a control that breaks fails without a finding too", Run{Defect: "none", Status: Violated, Broken: []string{"p"}}, []string{"control: p = failure"}},
+		{"not as expected fails whatever is listed", Run{Defect: "none", Status: Violated}, []string{"control: all properties = failure"}},
 		{"a caught defect passes", Run{Defect: "d", Status: Violated, Expected: true, Breaks: []string{"p"}, Broken: []string{"p", "q"}}, []string{"d: breaks p = pass", "d: q = pass"}},
 		{"a defect that survives fails", Run{Defect: "d", Status: Satisfied, Breaks: []string{"p"}}, []string{"d: breaks p = failure"}},
 		{"of two, only the one that survives fails", Run{Defect: "d", Status: Violated, Breaks: []string{"p", "q"}, Broken: []string{"p"}}, []string{"d: breaks p = pass", "d: breaks q = failure"}},
 		{"judged as a user's system, a violation fails", Run{Defect: "d", Status: Violated, Breaks: []string{"p"}, Broken: []string{"p"}, Findings: finding}, []string{"d: breaks p = failure"}},
-		{"inconclusive is an error, even where it is expected", Run{Status: Inconclusive, Expected: true}, []string{"control: all properties = error"}},
+		{"inconclusive is an error, even where it is expected", Run{Defect: "none", Status: Inconclusive, Expected: true}, []string{"control: all properties = error"}},
+		{"a recorded history is no control", Run{Status: Violated, Broken: []string{"p"}}, []string{"history: p = failure"}},
+		{"an exhaustive search has states for schedules", Run{Status: Satisfied, Expected: true, States: 7}, []string{"control: all properties = pass"}},
 		{"inconclusive is an error for a defect", Run{Defect: "d", Status: Inconclusive, Breaks: []string{"p"}}, []string{"d: breaks p = error"}},
 	} {
 		test.run.Scenario = "s"
@@ -104,9 +106,9 @@ func verdicts(t *testing.T, text []byte) []string {
 
 func TestJUnitGroupsAndNamesApart(t *testing.T) {
 	doc := &Document{Format: Format, Runs: []Run{
-		{Scenario: "a", Status: Satisfied, Expected: true},
-		{Scenario: "b", Status: Satisfied, Expected: true},
-		{Scenario: "a", Status: Satisfied, Expected: true},
+		{Scenario: "a", Defect: "none", Status: Satisfied, Expected: true},
+		{Scenario: "b", Defect: "none", Status: Satisfied, Expected: true},
+		{Scenario: "a", Defect: "none", Status: Satisfied, Expected: true},
 	}}
 	var b bytes.Buffer
 	if err := JUnit(&b, doc); err != nil {

@@ -95,8 +95,12 @@ func groups(doc *Document, names [][]string) []failureGroup {
 				at[print] = n
 				out = append(out, failureGroup{Property: f.Property, Way: f.way()})
 			}
-			label := r.Scenario + ", the control"
-			if !r.control() {
+			label := r.Scenario
+			switch {
+			case r.recorded():
+			case r.control():
+				label += ", the control"
+			default:
 				label = r.Scenario + " with " + r.defect()
 			}
 			out[n].Items = append(out[n].Items, groupItem{label, names[i][j]})

@@ -53,12 +53,13 @@ func policy() (string, error) {
 
 // findingPage is what the template of a finding shows.
 type findingPage struct {
-	Doc     *Document
-	Run     *Run
-	Finding *Finding
-	Control bool
-	Good    bool
-	Chain   []chainItem
+	Doc      *Document
+	Run      *Run
+	Finding  *Finding
+	Control  bool // nothing is planted
+	Recorded bool // and nothing was simulated
+	Good     bool
+	Chain    []chainItem
 	// The first decisions, and those that unfold on demand.
 	Decisions, More []decision
 	Heading         string
@@ -136,7 +137,7 @@ func renderFinding(w io.Writer, doc *Document, run, finding int) error {
 
 func renderView(w io.Writer, doc *Document, r *Run, v *view) error {
 	f := v.finding
-	p := findingPage{Doc: doc, Run: r, Finding: f, Control: r.control(), Good: r.passed(), Heading: heading(f), ScenarioPage: scenarioNames(doc)[r.Scenario], Figure: v.layout(), Tenures: v.tenures(), Partial: v.partial(), Table: v.table(), Facts: facts(r)}
+	p := findingPage{Doc: doc, Run: r, Finding: f, Control: r.control(), Recorded: r.recorded(), Good: r.passed(), Heading: heading(f), ScenarioPage: scenarioNames(doc)[r.Scenario], Figure: v.layout(), Tenures: v.tenures(), Partial: v.partial(), Table: v.table(), Facts: facts(r)}
 	for _, l := range f.Chain {
 		item := chainItem{Link: l, When: v.clock.instant(l.Time)}
 		if pos, ok := v.at[l.Index]; ok {
@@ -264,11 +265,14 @@ func (v *view) row(pos, skipped int) row {
 
 // facts are the parameters of a run and how much was searched.
 func facts(r *Run) []KeyValue {
-	if r.Schedules == 0 { // a recorded history
+	if r.recorded() {
 		return append([]KeyValue{{"history", r.Scenario}}, r.Params...)
 	}
 	out := []KeyValue{{"scenario", r.Scenario}, {"defect", r.defect()}, {"schedules", thousands(r.Schedules)}}
-	if r.Status == Violated {
+	if r.States > 0 {
+		out[2] = KeyValue{"states", thousands(r.States)}
+	}
+	if r.Status == Violated && r.Schedules > 1 {
 		out = append(out, KeyValue{Key: "first broken by schedule", Value: thousands(r.First)})
 	}
 	if r.Events > 0 {
@@ -293,8 +297,11 @@ type suitePage struct {
 type suiteRun struct {
 	*Run
 	Control bool
-	Good    bool
-	Word    string // the verdict in a word
+	// Recorded runs are histories: neither a control nor a defect.
+	Recorded bool
+	Effort   string // how much was run or searched
+	Good     bool
+	Word     string // the verdict in a word
 	// ScenarioPage is the page of its scenario.
 	ScenarioPage string
 	Items        []suiteFinding
@@ -314,12 +321,14 @@ func renderSuite(w io.Writer, doc *Document, names [][]string) error {
 		p.Title = "Staleproof"
 	}
 	var wrong, open, caught, held []suiteRun
-	var controls, defects int
+	var controls, defects, histories int
 	var schedules int64
 	for i := range doc.Runs {
 		r := newSuiteRun(&doc.Runs[i], names[i])
 		schedules += r.Schedules
-		if r.Control {
+		if r.Recorded {
+			histories++
+		} else if r.Control {
 			controls++
 		} else {
 			defects++
@@ -344,13 +353,13 @@ func renderSuite(w io.Writer, doc *Document, names [][]string) error {
 		}
 	}
 	p.Matrix, p.Groups = newMatrix(doc, names), groups(doc, names)
-	p.Summary = summary(controls, defects, schedules)
+	p.Summary = summary(controls, defects, histories, schedules)
 	p.Verdict, p.Words = verdict(len(doc.Runs), len(wrong), len(open))
 	return templates.ExecuteTemplate(w, "suite", p)
 }
 
 func newSuiteRun(r *Run, names []string) suiteRun {
-	s := suiteRun{Run: r, Control: r.control(), Good: r.passed(), Dangers: r.Sometimes}
+	s := suiteRun{Run: r, Control: r.control() && !r.recorded(), Recorded: r.recorded(), Effort: r.effort(), Good: r.passed(), Dangers: r.Sometimes}
 	for i := range r.Findings {
 		s.Items = append(s.Items, suiteFinding{&r.Findings[i], names[i], heading(&r.Findings[i])})
 	}
@@ -358,7 +367,7 @@ func newSuiteRun(r *Run, names []string) suiteRun {
 	switch {
 	case r.Status == Inconclusive:
 		s.Word = "inconclusive"
-	case r.Status == Violated && s.Good && !s.Control:
+	case r.Status == Violated && s.Good && !r.control():
 		s.Word = "caught"
 	case r.Status == Violated:
 		s.Word = "violated"
@@ -371,7 +380,7 @@ func newSuiteRun(r *Run, names []string) suiteRun {
 }
 
 // summary says what was run, and what was asked of it.
-func summary(controls, defects int, schedules int64) string {
+func summary(controls, defects, histories int, schedules int64) string {
 	var what, rule []string
 	if controls > 0 {
 		what = append(what, plural(controls, "control"))
@@ -381,10 +390,17 @@ func summary(controls, defects int, schedules int64) string {
 		what = append(what, plural(defects, "planted defect"))
 		rule = append(rule, "A planted defect must be caught.")
 	}
+	if histories > 0 {
+		what = append(what, plural(histories, "recorded history"))
+	}
 	if len(what) == 0 {
 		return "The results hold no run."
 	}
-	return strings.Join(what, " and ") + ", " + plural(int(schedules), "schedule") + " in all. " + strings.Join(rule, " ")
+	out := strings.Join(what, " and ")
+	if schedules > 0 {
+		out += ", " + plural(int(schedules), "schedule") + " in all"
+	}
+	return strings.TrimSpace(out + ". " + strings.Join(rule, " "))
 }
 
 // verdict says in a sentence what the suite as a whole came to.

@@ -43,11 +43,12 @@ func (v *view) partial() []linearization {
 	return out
 }
 
-// leftOver lists the operations that completed and are not in an order.
+// leftOver lists the operations that were begun by the violation, completed, and
+// are not in an order.
 func (v *view) leftOver(in map[int64]bool) (left []linearizationStep, more int) {
 	for pos := range v.h.Events {
 		e := &v.h.Events[pos]
-		if s := v.ops[e.Op]; s == nil || s.end != pos || in[e.Op] || kindOf(e).Name != "ok" {
+		if s := v.ops[e.Op]; s == nil || s.invoke > v.violation || s.end != pos || in[e.Op] || kindOf(e).Name != "ok" {
 			continue
 		}
 		if len(left) < maxPartialTail {

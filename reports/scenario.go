@@ -6,6 +6,7 @@ import "io"
 type scenarioPage struct {
 	Doc        *Document
 	Scenario   string
+	Recorded   bool
 	About      string // of the control, one sentence
 	Params     []KeyValue
 	Properties []scenarioProperty
@@ -46,6 +47,7 @@ func renderScenario(w io.Writer, doc *Document, scenario string, names [][]strin
 		if len(p.Params) == 0 || r.control() {
 			p.Params = r.Params
 		}
+		p.Recorded = p.Recorded || r.recorded()
 		p.Runs = append(p.Runs, newSuiteRun(r, names[i]))
 	}
 	p.properties(names)
@@ -77,11 +79,11 @@ func (p *scenarioPage) property(name string, about Property, names [][]string) s
 	out.Name = name
 	for _, r := range p.Runs {
 		switch broken := has(r.Broken, name); {
-		case broken && !r.Control:
+		case broken && !r.Control && !r.Recorded:
 			out.Defects = append(out.Defects, r.Defect)
 		case broken:
 			out.Verdict = "violated"
-		case r.Control:
+		case r.Control || r.Recorded:
 			out.Verdict = map[Status]string{Satisfied: "holds", Violated: "holds", Inconclusive: "inconclusive"}[r.Status]
 		}
 	}
@@ -108,7 +110,7 @@ func (p *scenarioPage) dangers() {
 				at[c.Name] = n
 				p.Dangers = append(p.Dangers, danger{Name: c.Name})
 			}
-			if d := &p.Dangers[n]; r.Control {
+			if d := &p.Dangers[n]; r.Control || r.Recorded {
 				d.Control, d.Counted = d.Control+c.Count, true
 			} else {
 				d.Defects += c.Count

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -266,6 +267,43 @@ func TestEveryPageIsMarked(t *testing.T) {
 	for _, p := range pages {
 		if at := bytes.Index(p.body, []byte(marker)); at < 0 || at+len(marker) > markerWithin {
 			t.Errorf("%s: expected the marker within %d bytes, found it at %d", p.name, markerWithin, at)
+		}
+	}
+}
+
+// TestRecordedIsNoControl: a history that somebody recorded has no schedules and
+// no defect, and a search has states for schedules; the pages say so.
+func TestRecordedIsNoControl(t *testing.T) {
+	recorded := Run{Scenario: "etcd.edn", Status: Violated, Broken: []string{"mutex"}, Sometimes: []Count{{"stale-write-attempted", 3}},
+		Findings: []Finding{{Property: "mutex", Message: "two holders"}}}
+	searched := Run{Scenario: "lf", Defect: "none", Status: Satisfied, Expected: true, States: 434098}
+	pages, err := render(&Document{Format: Format, Runs: []Run{recorded, searched}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		page      string
+		want, not []string
+	}{
+		{"index.html", []string{"1 control and 1 recorded history. A control must", ">a recorded history<", "434,098 states", "etcd.edn</strong>, a recorded history"}, []string{"0 schedules", "etcd.edn, the control"}},
+		{"scenario-etcd-edn.html", []string{"in the history", "a recorded history"}, []string{"the control", "with a defect"}},
+		{"run-etcd-edn-none-mutex.html", []string{"a recorded history", "there is no schedule to replay"}, []string{"the control"}},
+		{"scenario-lf.html", []string{"the control", "434,098 states"}, []string{"0 schedules"}},
+	} {
+		i := slices.IndexFunc(pages, func(p page) bool { return p.name == c.page })
+		if i < 0 {
+			t.Errorf("expected a page %s", c.page)
+			continue
+		}
+		for _, want := range c.want {
+			if !bytes.Contains(pages[i].body, []byte(want)) {
+				t.Errorf("%s: expected %q", c.page, want)
+			}
+		}
+		for _, not := range c.not {
+			if bytes.Contains(pages[i].body, []byte(not)) {
+				t.Errorf("%s: expected no %q", c.page, not)
+			}
 		}
 	}
 }

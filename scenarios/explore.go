@@ -46,7 +46,7 @@ func (sc *Scenario) System(b Bounds, d model.Defects) (explore.System, error) {
 	sys := explore.System{Config: cfg, Build: func(w *sim.World) { sc.Build(w, setup) }}
 	names := namesOf(&sys)
 	header := history.Header{Format: history.Format, Scenario: sc.Name, Timing: "untimed", Scopes: "per-resource"}
-	for _, name := range sc.judged(sim.Untimed) {
+	for _, name := range sc.Judged(sim.Untimed) {
 		config := checker.Config{Header: header, View: checker.View{Coordinator: true, Store: true}, Init: InitialValue}
 		suite, err := config.New([]string{name})
 		if err != nil {
@@ -97,7 +97,7 @@ func (sc *Scenario) Explore(b Bounds, d model.Defects, opt explore.Options) (*Ex
 // by its own name, a monitor by its place.
 func (sc *Scenario) brokenBy(v *explore.Violation) string {
 	var i int
-	judged := sc.judged(sim.Untimed)
+	judged := sc.Judged(sim.Untimed)
 	if _, err := fmt.Sscanf(v.Property, "monitor %d", &i); err == nil && i < len(judged) {
 		return judged[i]
 	}

@@ -73,7 +73,7 @@ func NewRunner(sc *Scenario, opt Options) (*Runner, error) {
 	r := &Runner{sc: sc, opt: opt, log: &history.Recorder{}}
 	properties := opt.Properties
 	if properties == nil {
-		properties = sc.judged(opt.Timing)
+		properties = sc.Judged(opt.Timing)
 	}
 	var err error
 	if r.suite, err = (checker.Config{Header: r.header(&sc.Params), View: r.view(), Init: InitialValue}).New(properties); err != nil {
@@ -89,8 +89,8 @@ func NewRunner(sc *Scenario, opt Options) (*Runner, error) {
 	return r, nil
 }
 
-// judged lists the properties that can be judged under a timing.
-func (sc *Scenario) judged(t sim.Timing) []string {
+// Judged lists the properties that can be judged under a timing.
+func (sc *Scenario) Judged(t sim.Timing) []string {
 	names := []string{}
 	for _, name := range sc.Properties {
 		p, err := checker.Lookup(name)
@@ -232,7 +232,7 @@ func (r *Runner) explain(h *history.History, v checker.Violation) checker.Findin
 func (r *Runner) Decisions(p *Params, s sim.Schedule) []string {
 	var words []string
 	for _, d := range p.diff(r.sc.Params) {
-		words = append(words, fmt.Sprintf("%s is %d, not %d", d.Name, d.Get(p), d.Get(&r.sc.Params)))
+		words = append(words, fmt.Sprintf("%s is %s, not %s", d.Name, d.Text(p, r.opt.Timing), d.Text(&r.sc.Params, r.opt.Timing)))
 	}
 	names := r.world.Names()
 	for _, d := range s {

@@ -122,6 +122,29 @@ func ParamTable() []Param { return paramTable }
 // Get returns the parameter's value in p.
 func (d Param) Get(p *Params) int64 { return *d.of(p) }
 
+// durations are the parameters that are lengths of time: ticks under bounded
+// timing, else nanoseconds.
+var durations = []string{"ttl", "work", "latency", "timeout"}
+
+// Text returns the parameter's value in p as people write it: "10s", "200 ppm",
+// "yes".
+func (d Param) Text(p *Params, t sim.Timing) string {
+	v := d.Get(p)
+	switch {
+	case slices.Contains(durations, d.Name) && t == sim.Bounded:
+		return fmt.Sprintf("%d ticks", v)
+	case slices.Contains(durations, d.Name):
+		return time.Duration(v).String()
+	case d.Name == "rho":
+		return fmt.Sprintf("%d ppm", v)
+	case d.Min == 0 && d.Max == 1 && v == 1:
+		return "yes"
+	case d.Min == 0 && d.Max == 1:
+		return "no"
+	}
+	return fmt.Sprint(v)
+}
+
 // Set sets the parameter called name, or says what was expected.
 func (p *Params) Set(name string, value int64) error {
 	for _, d := range paramTable {

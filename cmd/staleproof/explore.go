@@ -203,7 +203,8 @@ func (a *app) tellExplored(e *explored) error {
 	a.line(line)
 	a.printExplored(e)
 	run := reports.Run{Scenario: e.scenario.Name, Defect: e.defect, Doc: "Every schedule within bounds.", Status: reports.Status(e.verdict().String()),
-		Expected: e.verdict() == checker.Satisfied, Schedules: e.Generated, Events: e.Generated, Reason: e.Truncated, Broken: line.Broken}
+		Expected: e.verdict() == checker.Satisfied, States: e.States, Reason: e.Truncated, Broken: line.Broken,
+		Params: params(&e.bounds.Params, e.timing()), Properties: promises(e.scenario.Judged(e.timing()))}
 	if e.replay != nil {
 		for i := range e.replay.findings {
 			f := &e.replay.findings[i]
@@ -251,6 +252,14 @@ func (a *app) printExplored(e *explored) {
 	if len(e.replay.findings) == 0 {
 		a.field("replay", replayCommand(e.Run.Token()))
 	}
+}
+
+// timing is the semantics of time under which the scenario was searched.
+func (e *explored) timing() sim.Timing {
+	if e.scenario.Searched {
+		return e.scenario.Timing
+	}
+	return sim.Untimed
 }
 
 // size says within which bounds was searched.

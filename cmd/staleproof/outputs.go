@@ -9,24 +9,31 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"staleproof/checker"
 	"staleproof/reports"
+	"staleproof/scenarios"
+	"staleproof/sim"
 )
 
-// outputs are the files that --junit and --report ask for, and what they tell.
+// outputs are the files that --junit, --result and --report ask for, and what
+// they tell.
 type outputs struct {
-	junit, dir string
-	runs       []reports.Run
+	junit, result, dir string
+	runs               []reports.Run
 }
 
 func (o *outputs) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.junit, "junit", "", "write the verdicts as JUnit XML to `FILE`")
+	cmd.Flags().StringVar(&o.result, "result", "", "write what staleproof report reads to `FILE`")
 	cmd.Flags().StringVar(&o.dir, "report", "", "write pages for people to the folder `DIR`")
 }
 
 // check refuses places that cannot be written to before any work is done.
 func (o *outputs) check() error {
-	if err := checkPlace("--junit", o.junit); err != nil {
-		return err
+	for _, place := range [][2]string{{"--junit", o.junit}, {"--result", o.result}} {
+		if err := checkPlace(place[0], place[1]); err != nil {
+			return err
+		}
 	}
 	if info, err := os.Stat(o.dir); o.dir != "" && err == nil && !info.IsDir() {
 		return usagef("--report: expected a folder, found the file %s", o.dir)
@@ -43,16 +50,71 @@ func (a *app) writeOutputs() error {
 			return err
 		}
 	}
-	if o.dir == "" {
+	if o.result != "" {
+		if err := writeFile(o.result, func(w io.Writer) error { return reports.Encode(w, doc) }); err != nil {
+			return err
+		}
+	}
+	if o.dir != "" {
+		if err := reports.Write(o.dir, doc); err != nil {
+			return usage(err)
+		}
+		a.wrote(filepath.Join(o.dir, "index.html"))
+	}
+	return a.tellGitHub(doc)
+}
+
+// wrote says where the page is that somebody asked for.
+func (a *app) wrote(page string) {
+	if !a.quiet {
+		a.gap()
+		a.printf("report: %s\n", page)
+	}
+}
+
+// tellGitHub annotates the job and adds to its summary where the command runs in
+// one of GitHub Actions, which reads annotations from either stream.
+func (a *app) tellGitHub(doc *reports.Document) error {
+	if os.Getenv("GITHUB_ACTIONS") != "" {
+		a.status.clear()
+		if err := reports.Annotations(a.text(), doc); err != nil {
+			return err
+		}
+	}
+	path := os.Getenv("GITHUB_STEP_SUMMARY")
+	if path == "" {
 		return nil
 	}
-	if err := reports.Write(o.dir, doc); err != nil {
-		return usage(err)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return usagef("GITHUB_STEP_SUMMARY: expected a file that can be added to: %w", err)
 	}
-	if !a.quiet {
-		a.printf("report: %s\n", filepath.Join(o.dir, "index.html"))
+	return finish(f, func(w io.Writer) error { return reports.Summary(w, doc) })
+}
+
+// params are the parameters of a scenario's runs, in words. A bound on ticks is
+// told only where there is one.
+func params(p *scenarios.Params, t sim.Timing) []reports.KeyValue {
+	var list []reports.KeyValue
+	for _, d := range scenarios.ParamTable() {
+		if d.Name != "horizon" || d.Get(p) > 0 {
+			list = append(list, reports.KeyValue{Key: d.Name, Value: d.Text(p, t)})
+		}
 	}
-	return nil
+	return list
+}
+
+// promises are the properties of the given names and what they promise.
+func promises(names []string) []reports.Property {
+	var list []reports.Property
+	for _, name := range names {
+		p := reports.Property{Name: name}
+		if known, err := checker.Lookup(name); err == nil {
+			p.Guarantee = known.Guarantee
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // checkPlace says whether a file can be written at path; an empty path is none.

@@ -44,7 +44,7 @@ the exit code.`,
 					return err
 				}
 			}
-			rec, err := readRecorded(args[0])
+			rec, err := readRecorded("replay", args[0])
 			if err != nil {
 				return err
 			}
@@ -63,8 +63,9 @@ var tokenLike = regexp.MustCompile(`^\s*sp[0-9]+:`)
 // maxSchedule bounds the size of a schedule file.
 const maxSchedule = 1 << 20
 
-// readRecorded reads a token or a schedule file. Its errors are about the input.
-func readRecorded(arg string) (*scenarios.Recorded, error) {
+// readRecorded reads a token or a schedule file for a command. Its errors are
+// about the input.
+func readRecorded(command, arg string) (*scenarios.Recorded, error) {
 	if tokenLike.MatchString(arg) {
 		rec, err := scenarios.ParseToken(arg)
 		return rec, usage(err)
@@ -72,7 +73,7 @@ func readRecorded(arg string) (*scenarios.Recorded, error) {
 	f, err := os.Open(arg)
 	switch {
 	case errors.Is(err, os.ErrNotExist) || err != nil && strings.Contains(arg, "\x00"):
-		return nil, usagef("replay: expected a token that begins with sp1: or a schedule file, found neither: %q; copy the whole token, or check the path", short(arg))
+		return nil, usagef("%s: expected a token that begins with sp1: or a schedule file, found neither: %q; copy the whole token, or check the path", command, short(arg))
 	case err != nil:
 		return nil, usage(err)
 	}
@@ -118,6 +119,7 @@ func (e *divergedError) Error() string {
 // replayed is a run that has been had again.
 type replayed struct {
 	*scenarios.Recorded
+	judged   []string // properties
 	outcome  scenarios.Outcome
 	verdict  checker.Outcome
 	words    []string // decisions
@@ -136,7 +138,7 @@ func replay(rec *scenarios.Recorded) (*replayed, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &replayed{Recorded: rec}
+	p := &replayed{Recorded: rec, judged: sc.Judged(rec.Timing)}
 	w := r.World()
 	err = watchdog.Run(w.Heart(), func(id int) string { return w.Name(sim.ID(id)) }, 10*time.Second, func() error { return p.run(r) })
 	if _, blocked := errors.AsType[*watchdog.Blocked](err); !blocked {
@@ -230,7 +232,7 @@ func (a *app) tellReplay(p *replayed, o *replayOptions) {
 		return
 	}
 	a.printf("%s: %s (%s, %s)\n\n", a.style(bold, name(p.Scenario, p.Defects.String())), a.style(colourOf(p.verdict), p.verdict.String()),
-		number(p.outcome.Result.Events, "event"), timeText(p.outcome.Result.Time, nil))
+		number(p.outcome.Result.Events, "event"), timeText(p.outcome.Result.Time, ""))
 	for i := range p.findings {
 		p.findings[i].Replay = "" // it has just been typed
 	}
@@ -272,7 +274,8 @@ func (p *replayed) broken() []string {
 func (p *replayed) report() reports.Run {
 	run := reports.Run{Scenario: p.Scenario, Defect: p.Defects.String(), Doc: "One schedule, replayed.", Status: reports.Status(p.verdict.String()),
 		Expected: p.verdict == checker.Satisfied, Schedules: 1, Events: p.outcome.Result.Events, Broken: p.broken(),
-		Reason: strings.Join(p.outcome.Inconclusive, "; "), Sometimes: exercised(p.outcome.Sometimes, nil)}
+		Reason: strings.Join(p.outcome.Inconclusive, "; "), Sometimes: exercised(p.outcome.Sometimes, nil),
+		Params: params(&p.Params, p.Timing), Properties: promises(p.judged)}
 	for i := range p.findings {
 		f := p.findings[i].Finding
 		f.Replay = replayCommand(p.Token())

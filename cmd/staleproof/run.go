@@ -18,6 +18,7 @@ import (
 	"staleproof/scenarios"
 	"staleproof/scenarios/fuzz"
 	"staleproof/scenarios/search"
+	"staleproof/sim"
 )
 
 // defaultSeeds is how many seeds a control runs; maxHunt is how many schedules may
@@ -346,8 +347,11 @@ func (r *result) report() reports.Run {
 	run := reports.Run{Scenario: r.scenario.Name, Defect: r.defect(), Doc: r.doc(), Status: reports.Status(r.Outcome.String()),
 		Expected: r.Expected, Schedules: r.Schedules, Events: r.Events, Breaks: r.exposure.Breaks, Broken: r.Broken(),
 		Reason: r.Reason, Sometimes: exercised(r.Sometimes, r.scenario.Sometimes)}
-	for _, d := range scenarios.ParamTable() {
-		run.Params = append(run.Params, reports.KeyValue{Key: d.Name, Value: strconv.FormatInt(d.Get(&r.scenario.Params), 10)})
+	run.Params, run.Properties = params(&r.scenario.Params, sim.Timed), promises(r.scenario.Properties)
+	for _, p := range run.Broken {
+		if n := r.soonest(p); n > 0 {
+			run.Kills = append(run.Kills, reports.Count{Name: p, Count: n})
+		}
 	}
 	for i := range r.findings {
 		run.Findings = append(run.Findings, r.findings[i].Finding)

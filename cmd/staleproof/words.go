@@ -19,6 +19,7 @@ type told struct {
 	reports.Finding
 	token string // of the replay; empty for a recorded history
 	found string // how it was found and made small; may be empty
+	clock string // the timing of the history, which says what its times are
 	stack string // of a panic
 }
 
@@ -41,7 +42,7 @@ func tellFound(f *search.Finding) told {
 
 // tellHistory is for a history that nothing is known of but its events.
 func tellHistory(h *history.History, f checker.Finding) told {
-	t := told{Finding: reports.Finding{Property: f.Property, Guarantee: f.Guarantee, Message: f.Message, Events: f.Events, History: h}}
+	t := told{Finding: reports.Finding{Property: f.Property, Guarantee: f.Guarantee, Message: f.Message, Events: f.Events, History: h}, clock: h.Header.Timing}
 	for _, l := range f.Chain {
 		t.Chain = append(t.Chain, reports.Link(l))
 	}
@@ -124,7 +125,7 @@ func (c *console) chain(t *told) {
 	timed := slices.ContainsFunc(t.Chain, func(l reports.Link) bool { return l.Time != 0 })
 	for i, l := range t.Chain {
 		if timed { // some recorders note no time
-			times[i] = timeText(l.Time, t.History) + "  "
+			times[i] = timeText(l.Time, t.clock) + "  "
 		}
 		timeWidth = max(timeWidth, len(times[i]))
 		indexWidth = max(indexWidth, len(strconv.FormatInt(l.Index, 10))+1)
@@ -138,8 +139,8 @@ func (c *console) chain(t *told) {
 
 // timeText writes a time of a history: a duration since its beginning, or the
 // number of a step or tick.
-func timeText(t int64, h *history.History) string {
-	if h != nil && (h.Header.Timing == "untimed" || h.Header.Timing == "bounded") {
+func timeText(t int64, timing string) string {
+	if timing == "untimed" || timing == "bounded" {
 		return strconv.FormatInt(t, 10)
 	}
 	d := time.Duration(t)
