@@ -67,7 +67,7 @@ func TestBadInput(t *testing.T) {
 
 		// Arguments.
 		{[]string{"rnu"}, "unknown command \"rnu\": did you mean run?"},
-		{[]string{"frobnicate"}, "unknown command \"frobnicate\": expected one of check, explore, fuzz, list, merge, replay, run"},
+		{[]string{"frobnicate"}, "unknown command \"frobnicate\": see staleproof --help"},
 		{[]string{"help", "rnu"}, "unknown command \"rnu\": did you mean run?"},
 		{[]string{"run", "texbook"}, "unknown scenario \"texbook\": did you mean textbook?"},
 		{[]string{"run", "--sedes", "5"}, "unknown flag \"--sedes\": did you mean --seeds?"},

@@ -17,7 +17,6 @@ import (
 
 	"staleproof/checker"
 	"staleproof/model"
-	"staleproof/model/history"
 	"staleproof/scenarios"
 	"staleproof/scenarios/search"
 	"staleproof/sim/watchdog"
@@ -594,8 +593,7 @@ func TestWords(t *testing.T) {
 		t.Errorf("wrap of nothing: expected %q, found %q", want, got)
 	}
 	for timing, want := range map[string]string{"timed": "1.235s", "": "1.235s", "untimed": "1234567890", "bounded": "1234567890"} {
-		h := &history.History{Header: history.Header{Timing: timing}}
-		if got := timeText(1234567890, h); got != want {
+		if got := timeText(1234567890, timing); got != want {
 			t.Errorf("time of a %q history: expected %s, found %s", timing, want, got)
 		}
 	}

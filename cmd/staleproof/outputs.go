@@ -35,8 +35,13 @@ func (o *outputs) check() error {
 			return err
 		}
 	}
-	if info, err := os.Stat(o.dir); o.dir != "" && err == nil && !info.IsDir() {
-		return usagef("--report: expected a folder, found the file %s", o.dir)
+	return checkFolder(o.dir)
+}
+
+// checkFolder says whether --report can be a folder; an empty path is none.
+func checkFolder(dir string) error {
+	if info, err := os.Stat(dir); dir != "" && err == nil && !info.IsDir() {
+		return usagef("--report: expected a folder, found the file %s", dir)
 	}
 	return nil
 }

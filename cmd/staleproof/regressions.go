@@ -46,7 +46,7 @@ func (a *app) replayRegressions(dir string, trials []trial) error {
 	}
 	good := int64(0)
 	for _, file := range files { // sorted
-		rec, err := readRecorded(file)
+		rec, err := readRecorded("run", file)
 		if err != nil {
 			return err
 		}

@@ -73,7 +73,7 @@ Exit codes: 0 as expected, 1 violation, 2 bad arguments or input,
 	flags.BoolVar(&a.json, "json", false, "machine lines on stdout, text for people on stderr")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print only what is not as expected")
 	flags.Var(&a.color, "color", "auto, always or never; NO_COLOR means never")
-	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.mergeCommand(), a.exploreCommand(), a.replayCommand(), a.checkCommand(), a.listCommand())
+	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.mergeCommand(), a.exploreCommand(), a.replayCommand(), a.checkCommand(), a.reportCommand(), a.diffCommand(), a.listCommand())
 	root.SetHelpCommand(helpCommand(root))
 	return root
 }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"staleproof/reports"
+	"staleproof/scenarios/search"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "report RESULT-FILE...",
+		Short: "make the pages of results that were kept",
+		Long: `Report makes pages for people from result files: those that run, fuzz, explore,
+replay and check write with --result, and those of fuzz --out, which are merged.
+The exit code is the verdict of the results.`,
+		Example: `  staleproof report run.json check.json
+  staleproof report shards/*.results --report pages --junit report.xml`,
+		DisableFlagsInUseLine: true,
+		Args:                  atLeastOne("a result file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if a.report.dir == "" {
+				a.report.dir = "report"
+			}
+			if err := a.report.check(); err != nil {
+				return err
+			}
+			return a.reportFiles(args)
+		},
+	}
+	a.report.flags(cmd)
+	cmd.Flags().Lookup("report").Usage = "write pages for people to the folder `DIR` (default report)"
+	return cmd
+}
+
+// reportFiles reads all files before it writes anything.
+func (a *app) reportFiles(files []string) error {
+	began := time.Now()
+	var shards []string
+	for _, name := range files {
+		text, err := readSmall(name)
+		if err != nil {
+			return err
+		}
+		if bytes.HasPrefix(text, []byte(`{"format":"`+search.ResultFormat)) {
+			shards = append(shards, name)
+			continue
+		}
+		doc, err := reports.Decode(bytes.NewReader(text), name)
+		if err != nil {
+			return usage(err)
+		}
+		a.report.runs = append(a.report.runs, doc.Runs...)
+	}
+	if len(shards) > 0 {
+		all, err := readResults(shards)
+		if err != nil {
+			return err
+		}
+		for i := range all.Header.Trials {
+			f, err := merged(all, i, began)
+			if err != nil {
+				return err
+			}
+			a.report.runs = append(a.report.runs, f.report())
+		}
+	}
+	for i := range a.report.runs {
+		a.worse(exitOf(&a.report.runs[i]))
+	}
+	if err := a.writeOutputs(); err != nil {
+		return err
+	}
+	a.summary()
+	return nil
+}
+
+// exitOf is the exit code that a run's verdict asks for.
+func exitOf(r *reports.Run) int {
+	switch {
+	case r.Status == reports.Inconclusive:
+		return exitInconclusive
+	case !r.Expected:
+		return exitViolation
+	}
+	return exitOK
+}
+
+// readSmall reads a file as a whole. Its errors are about the input.
+func readSmall(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, usagef("%s: expected a result file, found a directory; name the files in it", name)
+	}
+	text, err := io.ReadAll(f)
+	if err == nil && len(bytes.TrimSpace(text)) == 0 {
+		return nil, usagef("%s: expected a result file, found an empty one; run the command again that writes it", name)
+	}
+	return text, usage(err)
+}
