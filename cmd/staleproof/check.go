@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,7 @@ guessed from the operations, unless they are named.
 				a.gap()
 				a.checkFile(file, &o, opt)
 			}
+			baseNames(a.report.runs)
 			if err := a.writeOutputs(); err != nil {
 				return err
 			}
@@ -154,6 +156,10 @@ func (a *app) checkFile(file string, o *checkOptions, opt checker.Options) {
 	}
 }
 
+// maxInMemory is how many events of a file are held in memory to explain it; a
+// test has less.
+var maxInMemory int64 = 250_000
+
 // judge reads and judges a file, which is held in memory only where a violation
 // has to be explained, or where it cannot be read again.
 func judge(file string, o *checkOptions, opt checker.Options) (*judged, error) {
@@ -189,14 +195,7 @@ func judge(file string, o *checkOptions, opt checker.Options) (*judged, error) {
 	if len(r.Violations) == 0 {
 		return j, nil
 	}
-	h := f.whole
-	if h == nil {
-		if h, err = history.Open(file, o.format); err != nil {
-			return nil, err
-		}
-	}
-	j.explain(h)
-	return j, nil
+	return j, j.explain(f)
 }
 
 // historyFile is a file that is read from its beginning at each call of source.
@@ -231,7 +230,14 @@ func (f *historyFile) source() (history.Source, error) {
 		return nil, err
 	}
 	f.file = file
-	return &counted{file.Header(), file.Next, &f.events}, nil
+	next := func(e *history.Event) error {
+		err := file.Next(e)
+		if err == io.EOF {
+			f.close()
+		}
+		return err
+	}
+	return &counted{file.Header(), next, &f.events}, nil
 }
 
 // counted is a source whose events are counted.
@@ -260,15 +266,34 @@ type judged struct {
 	reason   string // why it is inconclusive
 }
 
-// explain tells how the history came to each violation.
-func (j *judged) explain(h *history.History) {
+// explain tells how the history came to each violation. Of a long file only what
+// matters to a violation is held in memory, and its page reads the file again.
+func (j *judged) explain(f *historyFile) error {
+	whole := f.whole
+	if whole == nil && j.events <= maxInMemory {
+		var err error
+		if whole, err = history.Open(f.path, f.format); err != nil {
+			return err
+		}
+	}
 	for _, v := range j.Violations {
+		h := whole
+		if h == nil {
+			var err error
+			if h, err = reports.Excerpt(f.source, v.Events); err != nil {
+				return err
+			}
+		}
 		t := tellHistory(h, checker.Explain(h, v))
+		if whole == nil {
+			t.History, t.Open = nil, (&historyFile{path: f.path, format: f.format}).source
+		}
 		if token := h.Header.Replay; token != "" {
 			t.Replay = replayCommand(token)
 		}
 		j.findings = append(j.findings, t)
 	}
+	return nil
 }
 
 // undecided says what could not be judged.
@@ -359,10 +384,40 @@ func (a *app) judgedLines(j *judged, took time.Duration) {
 	}
 }
 
+// promises are the properties that were judged: of a model that is one
+// specification, the model's own guarantee.
+func (j *judged) promises() []reports.Property {
+	list := promises(j.properties())
+	for i := range list {
+		for _, m := range checker.Models() {
+			if m.Name == list[i].Name {
+				list[i].Guarantee = m.Guarantee
+			}
+		}
+	}
+	return list
+}
+
+// baseNames names the runs of files without their folders, which say something of
+// a machine, unless that would make two of them one.
+func baseNames(runs []reports.Run) {
+	times := map[string]int{}
+	for i := range runs {
+		times[filepath.Base(runs[i].Scenario)]++
+	}
+	for i := range runs {
+		if base := filepath.Base(runs[i].Scenario); times[base] == 1 {
+			runs[i].Scenario = base
+		}
+	}
+}
+
 // report is the file for the report and JUnit.
 func (j *judged) report() reports.Run {
 	run := reports.Run{Scenario: j.file, Doc: "A recorded history, judged as " + j.Model + ".", Status: reports.Status(j.Outcome.String()),
-		Expected: j.Outcome == checker.Satisfied, Schedules: 1, Events: j.events, Broken: j.broken(), Reason: j.reason,
+		Expected: j.Outcome == checker.Satisfied, Events: j.events, Properties: j.promises(),
+		Params: []reports.KeyValue{{Key: "model", Value: j.Model}, {Key: "operations", Value: count(int64(j.Operations))}, {Key: "events", Value: count(j.events)}},
+		Broken: j.broken(), Reason: j.reason,
 		Sometimes: exercised(j.Sometimes, nil)}
 	for i := range j.findings {
 		run.Findings = append(run.Findings, j.findings[i].Finding)

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"staleproof/reports"
+)
+
+// TestMain: what the tests expect is what a command prints outside GitHub.
+func TestMain(m *testing.M) {
+	os.Unsetenv("GITHUB_ACTIONS")
+	os.Unsetenv("GITHUB_STEP_SUMMARY")
+	os.Exit(m.Run())
+}
+
+// TestSchema: every line for machines is as the schema says.
+func TestSchema(t *testing.T) {
+	tok := token(t, "store-ignores-token")
+	for _, args := range [][]string{
+		{"run", "textbook", "--seeds", "20"},
+		{"run", "textbook", "--matrix", "--seeds", "20"},
+		{"run", "textbook", "--defect", "all", "--seeds", "20"},
+		{"run", "textbook", "--defect", "none", "--seeds", "1"},
+		{"fuzz", "textbook", "--seeds", "20"},
+		{"fuzz", "check-apart", "--defect", "store-checks-apart"},
+		{"replay", tok},
+		{"diff", tok, "--report", t.TempDir()},
+		{"explore", "lf-time"},
+		{"explore", "textbook", "--defect", "store-ignores-token", "--faults", "0"},
+		{"explore", "textbook", "--max-states", "50"},
+		{"check", "testdata/good.jsonl", "testdata/bad.jsonl", "testdata/register.log", "testdata/no-such-file"},
+		{"check", "--budget", "1", "testdata/good.jsonl"},
+		{"list"},
+	} {
+		if raceDetector && args[0] == "run" && len(args) < 6 {
+			continue // a hundred times slower
+		}
+		_, out, errs := invoke(append(args, "--json")...)
+		if out == "" {
+			t.Errorf("%v: expected lines, found none: %s", args, errs)
+		}
+		for line := range strings.Lines(out) {
+			if err := reports.Valid("line", []byte(line)); err != nil {
+				t.Errorf("%v: %v in %s", args, err, line)
+			}
+		}
+	}
+}
+
+// TestReportOfResults: the pages that report makes of a kept result are those that
+// the command itself writes, and its exit code is the same.
+func TestReportOfResults(t *testing.T) {
+	for _, args := range [][]string{
+		{"run", "textbook", "--defect", "store-ignores-token"},
+		{"replay", token(t, "holder-ignores-rejection")},
+		{"explore", "textbook", "--defect", "store-ignores-token", "--faults", "0"},
+		{"check", "testdata/good.jsonl", "testdata/bad.jsonl"},
+	} {
+		dir := t.TempDir()
+		result, direct, later := filepath.Join(dir, "result.json"), filepath.Join(dir, "direct"), filepath.Join(dir, "later")
+		want, _, errs := invoke(append(args, "--result", result, "--report", direct)...)
+		if got, out, more := invoke("report", result, "--report", later); got != want || !strings.Contains(out, "report: "+filepath.Join(later, "index.html")) {
+			t.Errorf("%v: expected exit code %d and where the pages are, found %d: %s%s%s", args, want, got, out, errs, more)
+		}
+		text, err := os.ReadFile(result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := reports.Valid("document", text); err != nil {
+			t.Errorf("%v: %v", args, err)
+		}
+		if diff := cmp.Diff(pagesIn(t, direct), pagesIn(t, later)); diff != "" {
+			t.Errorf("%v: pages (-direct +of the result):\n%s", args, diff)
+		}
+	}
+}
+
+func pagesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%s: expected pages, found %v, %v", dir, files, err)
+	}
+	pages := map[string]string{}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[filepath.Base(f)] = string(text)
+	}
+	return pages
+}
+
+// TestReportPutsTogether: results of several commands, and shards, are one report.
+func TestReportPutsTogether(t *testing.T) {
+	t.Chdir(t.TempDir())
+	tok := token(t, "store-ignores-token")
+	invoke("replay", tok, "--result", "replay.json")
+	invoke("explore", "lf-time", "--result", "explore.json")
+	invoke("fuzz", "textbook", "--seeds", "64", "--shard", "0/2", "--out", "0.results")
+	code, out, errs := invoke("report", "replay.json", "0.results", "explore.json", "--junit", "junit.xml")
+	if code != exitViolation || errs != "" {
+		t.Errorf("expected exit code 1, found %d: %s%s", code, out, errs)
+	}
+	index := pagesIn(t, "report")["index.html"]
+	for _, want := range []string{"1 of 3 runs is not as expected", "lf-time", "missing: "} {
+		if !strings.Contains(index, want) {
+			t.Errorf("expected %q on the page", want)
+		}
+	}
+	if _, err := os.Stat("junit.xml"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReportPages: what the pages tell of a run beyond its findings.
+func TestReportPages(t *testing.T) {
+	dir := t.TempDir()
+	invoke("run", "textbook", "--defect", "store-ignores-token", "--report", dir)
+	invoke("check", "testdata/good.jsonl", "testdata/bad.jsonl", "--report", filepath.Join(dir, "check"))
+	invoke("explore", "lf-time", "--report", filepath.Join(dir, "explore"))
+	for _, c := range []struct{ page, want string }{
+		{"scenario-textbook.html", "<dt>ttl</dt><dd>10s</dd>"},
+		{"scenario-textbook.html", "<dt>rho</dt><dd>200 ppm</dd>"},
+		{"scenario-textbook.html", "no mutation with a lower token is ever applied"},
+		{"index.html", "broken, as it must be, after 1 schedules"},
+		{"check/index.html", "2 recorded histories"},
+		{"check/index.html", ">good.jsonl<"},
+		{"check/scenario-bad-jsonl.html", "<dt>model</dt><dd>fenced</dd>"},
+		{"explore/index.html", " states<"},
+		{"explore/scenario-lf-time.html", " ticks</dd>"},
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, c.page))
+		if err != nil || !strings.Contains(string(text), c.want) {
+			t.Errorf("%s: expected %q (%v)", c.page, c.want, err)
+		}
+	}
+}
+
+// TestGitHub: in a job of GitHub Actions what is not as expected is annotated, on
+// the stream for people, and told in the job's summary.
+func TestGitHub(t *testing.T) {
+	summary := filepath.Join(t.TempDir(), "summary.md")
+	t.Setenv("GITHUB_ACTIONS", "true")
+	t.Setenv("GITHUB_STEP_SUMMARY", summary)
+	args := []string{"check", "testdata/good.jsonl", "testdata/bad.jsonl"}
+	const annotation = "\n::error title=bad.jsonl"
+	if code, out, errs := invoke(args...); code != exitViolation || !strings.Contains(out, annotation) || errs != "" {
+		t.Errorf("expected an annotation on stdout, found %d:\n%s%s", code, out, errs)
+	}
+	if code, out, errs := invoke(append(args, "--json")...); code != exitViolation || strings.Contains(out, "::error") || !strings.Contains(errs, annotation) {
+		t.Errorf("with --json: expected an annotation on stderr, found %d:\n%s%s", code, out, errs)
+	}
+	text, err := os.ReadFile(summary)
+	if err != nil || strings.Count(string(text), "## Staleproof: 1 of 2 runs is not as expected") != 2 {
+		t.Errorf("expected both commands in the summary, found %v:\n%s", err, text)
+	}
+	t.Setenv("GITHUB_STEP_SUMMARY", filepath.Join(summary, "none"))
+	if code, _, errs := invoke(args...); code != exitUsage || !oneLineOf(errs, "staleproof: GITHUB_STEP_SUMMARY: expected a file") {
+		t.Errorf("expected exit code 2 and one line, found %d: %s", code, errs)
+	}
+}
+
+// TestLongHistory: a history that is not held in memory is explained, and has
+// pages, like one that is.
+func TestLongHistory(t *testing.T) {
+	dir := t.TempDir()
+	invoke("replay", token(t, "store-ignores-token"), "--history", filepath.Join(dir, "run.jsonl"))
+	args := []string{"check", "--explain", filepath.Join(dir, "run.jsonl"), "testdata/lock.edn", "testdata/bad.jsonl", "--report"}
+	_, want, _ := invoke(append(args, filepath.Join(dir, "short"))...)
+	defer func(n int64) { maxInMemory = n }(maxInMemory)
+	maxInMemory = 3
+	code, got, errs := invoke(append(args, filepath.Join(dir, "long"))...)
+	if diff := cmp.Diff(want, strings.ReplaceAll(got, "/long/", "/short/")); code != exitViolation || errs != "" || diff != "" {
+		t.Errorf("expected exit code 1 and the same text, found %d, %s (-in memory +not):\n%s", code, errs, diff)
+	}
+	short, long := pagesIn(t, filepath.Join(dir, "short")), pagesIn(t, filepath.Join(dir, "long"))
+	for name, page := range short {
+		// The suite groups findings by events that it has to have in memory.
+		if strings.HasPrefix(name, "run-") && page != long[name] {
+			t.Errorf("%s: expected the same page (-in memory +not):\n%s", name, cmp.Diff(page, long[name]))
+		}
+	}
+}
