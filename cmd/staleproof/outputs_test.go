@@ -20,16 +20,18 @@ func TestMain(m *testing.M) {
 
 // TestSchema: every line for machines is as the schema says.
 func TestSchema(t *testing.T) {
-	tok := token(t, "store-ignores-token")
+	tok, dir := token(t, "store-ignores-token"), t.TempDir()
+	invoke("replay", tok, "--schedule", filepath.Join(dir, "x.schedule"))
+	types := map[string]bool{}
 	for _, args := range [][]string{
 		{"run", "textbook", "--seeds", "20"},
 		{"run", "textbook", "--matrix", "--seeds", "20"},
 		{"run", "textbook", "--defect", "all", "--seeds", "20"},
-		{"run", "textbook", "--defect", "none", "--seeds", "1"},
+		{"run", "textbook", "--defect", "none", "--seeds", "1", "--regressions", dir},
 		{"fuzz", "textbook", "--seeds", "20"},
 		{"fuzz", "check-apart", "--defect", "store-checks-apart"},
 		{"replay", tok},
-		{"diff", tok, "--report", t.TempDir()},
+		{"diff", tok, "--report", dir},
 		{"explore", "lf-time"},
 		{"explore", "textbook", "--defect", "store-ignores-token", "--faults", "0"},
 		{"explore", "textbook", "--max-states", "50"},
@@ -45,9 +47,16 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%v: expected lines, found none: %s", args, errs)
 		}
 		for line := range strings.Lines(out) {
+			kind, _ := members(t, line)
+			types[kind] = true
 			if err := reports.Valid("line", []byte(line)); err != nil {
 				t.Errorf("%v: %v in %s", args, err, line)
 			}
+		}
+	}
+	for _, kind := range []string{"run", "regression", "kill", "finding", "fuzzed", "replayed", "diffed", "explored", "checked", "scenario", "property", "defect", "summary"} {
+		if !types[kind] && !raceDetector {
+			t.Errorf("expected a line of type %s", kind)
 		}
 	}
 }
