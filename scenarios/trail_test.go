@@ -38,7 +38,9 @@ func TestDiverged(t *testing.T) {
 		{"one is missing", changed(func(e []history.Event) []history.Event { return slices.Delete(e, 5, 6) }), h.Events[6].Index, "the event that was recorded"},
 		{"it ends sooner", changed(func(e []history.Event) []history.Event { return e[:len(e)-3] }), last - 2, "3 events more, found the end of the run"},
 		{"nothing happens", changed(func(e []history.Event) []history.Event { return nil }), 1, "the end of the run"},
-		{"it goes on", changed(func(e []history.Event) []history.Event { return append(e, history.Event{Index: last + 1, Process: "A"}) }), last + 1, "expected the end of the run, found A"},
+		{"it goes on", changed(func(e []history.Event) []history.Event {
+			return append(e, history.Event{Index: last + 1, Process: "A"})
+		}), last + 1, "expected the end of the run, found A"},
 	} {
 		d := Diverged(trail, c.h)
 		switch {

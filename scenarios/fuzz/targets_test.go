@@ -16,7 +16,10 @@ import (
 
 // The targets of native, coverage-guided fuzzing, one for each scenario:
 //
-//	go test ./scenarios/fuzz -fuzz FuzzTextbook
+//	go test ./scenarios/fuzz -fuzz FuzzTextbook -fuzzminimizetime 10x
+//
+// (Minimizing every interesting input for a minute, as Go does by itself, leaves
+// no time for others.)
 //
 // Their corpora, under testdata/fuzz, are plans that break the scenario if one of
 // its defects is planted; they run with every go test.

@@ -25,7 +25,7 @@ type steerer interface {
 
 // strategies are the ways that there are, in the order of the report.
 var strategies = []Strategy{
-	{"storm", "random faults of every kind, up to twice the medium rate, mostly the longest; more work", 12, newStorm},
+	{"storm", "random faults of every kind, often and mostly long; more work", 12, newStorm},
 	{"swarm", "random faults, some kinds of them off; the workload varies", 1, newSwarm},
 	{"aimed", "1 to 16 faults, each at a yield or message of the calm run", 1, newAimed},
 	{"pct", "random priorities of processes, that drop at some faults", 1, newPriorities},
@@ -113,12 +113,14 @@ type storm struct {
 }
 
 func newStorm(f *Fuzz) steerer {
-	return &storm{sc: f.Scenario, params: moreWork(f.Scenario), chooser: sim.Hard{Often: 200}}
+	s := &storm{sc: f.Scenario, params: moreWork(f.Scenario), chooser: sim.Hard{Often: 128}}
+	s.params.Acquisitions++
+	return s
 }
 
 func (s *storm) steer(r *scenarios.Runner, seed uint64) (scenarios.Params, scenarios.Outcome) {
 	d := drawsOf(seed, 4)
-	half := uint64(2 + d.below(3))
+	half := uint64(3 + d.below(2)) // of the medium rates: half as much more, or twice as much
 	s.chooser.Seed = d.next()
 	for site, rate := range s.sc.Faults.Rates {
 		s.chooser.Rates[site] = uint16(min(uint64(rate)*half/2, sim.Uniform-1))
