@@ -134,6 +134,7 @@ func TestTimelineForgets(t *testing.T) {
 				}
 				if x != nil {
 					found++
+					forgotten += len(all.zones) - len(few.zones)
 					return
 				}
 			case 3:
