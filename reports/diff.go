@@ -236,7 +236,7 @@ func newDiffSide(s, other *Side, v *view, shared int) diffSide {
 
 func (v *view) diffCell(pos int) *diffCell {
 	e := &v.h.Events[pos]
-	return &diffCell{Index: strconv.FormatInt(e.Index, 10), When: v.clock.column(e.Time), Who: v.who(e), What: v.describe(e), Violation: pos == v.violation}
+	return &diffCell{Index: strconv.FormatInt(e.Index, 10), When: v.clock.instant(e.Time), Who: v.who(e), What: v.describe(e), Violation: pos == v.violation}
 }
 
 // align lays the events after the shared ones beside each other: the longest

@@ -35,10 +35,10 @@ func (v *view) known() []*hold {
 		switch e.F {
 		case history.Grant:
 			all = append(all, &hold{client: e.Owner, scope: e.ScopeName(), lease: e.Lease, token: e.Token,
-				generation: e.Generation, from: pos, to: -1, until: e.Expires})
+				generation: e.Generation, from: pos, to: -1, until: v.term(e.Expires)})
 		case history.Renewed:
 			if h := find(e); h != nil && e.Expires != 0 {
-				h.until = e.Expires
+				h.until = v.term(e.Expires)
 			}
 		case history.Released, history.Expire:
 			if h := find(e); h != nil {
@@ -48,6 +48,15 @@ func (v *view) known() []*hold {
 		}
 	}
 	return all
+}
+
+// term is when a lease or a belief ends by itself: never where time is the number
+// of a step, for terms are lengths of time all the same.
+func (v *view) term(t int64) int64 {
+	if v.clock.unit == "step" {
+		return 0
+	}
+	return t
 }
 
 // believed returns what the holders believed. A history without such notes is
@@ -95,13 +104,13 @@ func (b *beliefs) observe(pos int) {
 			}
 		}
 	case begins && h != nil && h.to < 0 && h.token == e.Token && (h.until == 0 || e.Time <= h.until):
-		h.until = e.Until
+		h.until = b.v.term(e.Until)
 	case begins:
 		if h != nil && h.to < 0 {
 			h.to = pos
 		}
 		h = &hold{client: key.client, scope: key.scope, lease: e.Lease, token: e.Token, generation: e.Generation,
-			from: pos, to: -1, until: e.Until, acted: -1, derived: b.derived}
+			from: pos, to: -1, until: b.v.term(e.Until), acted: -1, derived: b.derived}
 		b.open[key] = h
 		b.all = append(b.all, h)
 	case ends && h != nil && h.to < 0:

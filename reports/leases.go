@@ -1,6 +1,10 @@
 package reports
 
-import "staleproof/model/history"
+import (
+	"strings"
+
+	"staleproof/model/history"
+)
 
 // maxLeases is how many leases stand beside the chain: those that the finding
 // names, and the latest before the violation.
@@ -53,6 +57,9 @@ func (v *view) tenures() tenures {
 
 // beliefIn finds the holder's own belief in a lease.
 func beliefIn(believed []*hold, h *hold) *hold {
+	if h.derived {
+		return h
+	}
 	var found *hold
 	for _, b := range believed {
 		if b.client == h.client && b.scope == h.scope && b.token == h.token && b.from >= h.from {
@@ -63,14 +70,14 @@ func beliefIn(believed []*hold, h *hold) *hold {
 }
 
 func (v *view) tenure(h, belief *hold) tenure {
-	t := tenure{Token: token("", h.token), Holder: h.client, Generation: h.generation, Granted: v.moment(h.from), Ended: "still in force at the violation"}
+	t := tenure{Token: token("", h.token), Holder: holder(h.client), Generation: h.generation, Granted: v.moment(h.from), Ended: "still in force at the violation"}
 	at := v.h.Events[v.violation].Time
 	switch {
 	case h.derived:
 		t.Ended = ""
 	case h.to >= 0 && h.to <= v.violation:
 		t.Ended = endings[v.h.Events[h.to].F] + " at " + v.moment(h.to)
-	case h.until != 0 && h.until <= at && v.clock.unit != "step":
+	case h.until != 0 && h.until <= at:
 		t.Ended = "ran out at " + v.clock.instant(h.until)
 	}
 	if belief == nil {
@@ -87,6 +94,14 @@ func (v *view) tenure(h, belief *hold) tenure {
 		t.Went, t.Href = v.verbOf(acted)+" at "+v.moment(acted), v.href(acted)
 	}
 	return t
+}
+
+// holder names a client. Recorders often number processes.
+func holder(client string) string {
+	if client != "" && strings.Trim(client, "0123456789") == "" {
+		return "process " + client
+	}
+	return client
 }
 
 // lastAct is the last operation begun under a belief: of those that the finding

@@ -171,6 +171,9 @@ func (v *view) cite() {
 	for pos := v.violation; pos >= 0 && len(v.scopes) == 0; pos-- {
 		v.addScope(&v.h.Events[pos])
 	}
+	if len(v.scopes) == 0 {
+		v.scopes = []string{""} // one lock, which nobody gave a name
+	}
 }
 
 // maxScopes bounds the panels of the drawing.

@@ -108,7 +108,7 @@ func (v *view) leaseNote(e *history.Event) string {
 }
 
 func (v *view) until(before string, t int64) string {
-	if t == 0 {
+	if v.term(t) == 0 {
 		return ""
 	}
 	return prefixed(before, v.clock.instant(t))

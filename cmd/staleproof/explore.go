@@ -90,7 +90,7 @@ func (a *app) explore(cmd *cobra.Command, name string, o *exploreOptions) error 
 	if err != nil {
 		return err
 	}
-	e := &explored{Explored: x, scenario: sc, defect: defects.String(), bounds: b}
+	e := &explored{Explored: x, scenario: sc, planted: defects, defect: defects.String(), bounds: b}
 	if x.Run != nil {
 		if e.replay, err = replay(x.Run); err != nil {
 			return err
@@ -161,7 +161,8 @@ func (o *exploreOptions) parse(cmd *cobra.Command, name string) (sc *scenarios.S
 type explored struct {
 	*scenarios.Explored
 	scenario *scenarios.Scenario
-	defect   string
+	planted  model.Defects
+	defect   string // its name
 	bounds   scenarios.Bounds
 	replay   *replayed // of the counterexample
 }
@@ -202,7 +203,7 @@ func (a *app) tellExplored(e *explored) error {
 	}
 	a.line(line)
 	a.printExplored(e)
-	run := reports.Run{Scenario: e.scenario.Name, Defect: e.defect, Doc: "Every schedule within bounds.", Status: reports.Status(e.verdict().String()),
+	run := reports.Run{Scenario: e.scenario.Name, Defect: e.defect, Doc: docOf(e.scenario, e.planted), Status: reports.Status(e.verdict().String()),
 		Expected: e.verdict() == checker.Satisfied, States: e.States, Reason: e.Truncated, Broken: line.Broken,
 		Params: params(&e.bounds.Params, e.timing()), Properties: promises(e.scenario.Judged(e.timing()))}
 	if e.replay != nil {

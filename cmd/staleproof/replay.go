@@ -119,7 +119,7 @@ func (e *divergedError) Error() string {
 // replayed is a run that has been had again.
 type replayed struct {
 	*scenarios.Recorded
-	judged   []string // properties
+	scenario *scenarios.Scenario
 	outcome  scenarios.Outcome
 	verdict  checker.Outcome
 	words    []string // decisions
@@ -138,7 +138,7 @@ func replay(rec *scenarios.Recorded) (*replayed, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &replayed{Recorded: rec, judged: sc.Judged(rec.Timing)}
+	p := &replayed{Recorded: rec, scenario: sc}
 	w := r.World()
 	err = watchdog.Run(w.Heart(), func(id int) string { return w.Name(sim.ID(id)) }, 10*time.Second, func() error { return p.run(r) })
 	if _, blocked := errors.AsType[*watchdog.Blocked](err); !blocked {
@@ -272,10 +272,10 @@ func (p *replayed) broken() []string {
 // report is the replay for the report and JUnit: judged as it stands, nothing is
 // expected to break.
 func (p *replayed) report() reports.Run {
-	run := reports.Run{Scenario: p.Scenario, Defect: p.Defects.String(), Doc: "One schedule, replayed.", Status: reports.Status(p.verdict.String()),
+	run := reports.Run{Scenario: p.Scenario, Defect: p.Defects.String(), Doc: docOf(p.scenario, p.Defects), Status: reports.Status(p.verdict.String()),
 		Expected: p.verdict == checker.Satisfied, Schedules: 1, Events: p.outcome.Result.Events, Broken: p.broken(),
 		Reason: strings.Join(p.outcome.Inconclusive, "; "), Sometimes: exercised(p.outcome.Sometimes, nil),
-		Params: params(&p.Params, p.Timing), Properties: promises(p.judged)}
+		Params: params(&p.Params, p.Timing), Properties: promises(p.scenario.Judged(p.Timing))}
 	for i := range p.findings {
 		f := p.findings[i].Finding
 		f.Replay = replayCommand(p.Token())

@@ -363,13 +363,23 @@ func (r *result) report() reports.Run {
 }
 
 // doc says what the scenario or the defect is.
-func (r *result) doc() string {
+func (r *result) doc() string { return docOf(r.scenario, r.exposure.Defect) }
+
+// docOf says what is planted, or what the scenario is about where nothing is.
+func docOf(sc *scenarios.Scenario, planted model.Defects) string {
+	var docs []string
 	for _, d := range model.AllDefects() {
-		if d.Set == r.exposure.Defect {
+		if d.Set == planted {
 			return d.Doc
 		}
+		if planted.Has(d.Set) {
+			docs = append(docs, d.Doc)
+		}
 	}
-	return r.scenario.Doc
+	if len(docs) == 0 {
+		return sc.Doc
+	}
+	return strings.Join(docs, "; ")
 }
 
 // playScripts plays the directed scripts of a control, none of which may break

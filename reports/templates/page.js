@@ -115,7 +115,8 @@ function clockAt(rel, digits = data.digits) {
 
 function sayTime(pos, digits = data.digits) {
   if (!data.unit) return "";
-  return data.unit === "ns" ? clockAt(data.time[pos], digits) + " s" : data.unit + " " + clockAt(data.time[pos]);
+  // Zeros at the end tell nothing apart; in the table they keep the column straight.
+  return data.unit === "ns" ? clockAt(data.time[pos], digits).replace(/(\.\d{3}\d*?)0+$/, "$1") + " s" : data.unit + " " + clockAt(data.time[pos]);
 }
 
 // ---------------------------------------------------------------- the state
