@@ -59,6 +59,10 @@ type Violation struct {
 	// Events are the indexes that Message quotes, in increasing order; the last
 	// is where the guarantee broke.
 	Events []int64
+	// Partial says how far an explanation gets of a recorded history that porcupine
+	// judged: orders of operations, by their numbers, none of which can be made
+	// longer; the longest first. Nil where that was not searched for.
+	Partial [][]int64
 }
 
 // Monitor is one property's state machine. Its methods are for one goroutine.

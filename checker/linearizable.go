@@ -178,7 +178,7 @@ func (m *linearizability) begin(in *Input, invoked int64) *openOp {
 	o.f, o.fence, o.client, o.invoked = in.F, in.Fence, in.Client, invoked
 	o.resource = m.names.resources.id(in.Resource)
 	o.token, o.lease, o.value, o.expect = in.Token, in.Lease, in.Value, in.Expect
-	o.call = m.log.begin(o)
+	o.call = m.log.begin(o, in.Op)
 	m.blind = !m.config.View.Store
 	return o
 }
@@ -499,7 +499,7 @@ func (m *linearizability) search() Result {
 		}
 		m.log.calls = calls
 	}
-	s := search{property: m.property, names: m.names, config: m.config}
+	s := search{property: m.property, names: m.names, config: m.config, partial: m.config.Source != nil && !m.placed}
 	o, v := s.judgeScopes(m.log.calls, func(mine []call) []spec { return fencedSpecs(mine, m.config.Init) })
 	switch {
 	case o == Satisfied:

@@ -48,7 +48,7 @@ func judgeRegister(name string, look *survey, opt Options, r *Report) error {
 		if err != nil {
 			return err
 		}
-		s := search{property: name, names: n, config: Config{Init: opt.Init, Budget: opt.Budget}}
+		s := search{property: name, names: n, config: Config{Init: opt.Init, Budget: opt.Budget}, partial: true}
 		o, v = s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(opt.Init)} })
 		steps = s.steps
 	}
@@ -71,7 +71,7 @@ func registerCalls(events Events, ev evidence, n *names, judged *registerZones) 
 		case e.Type == history.Invoke:
 			open.remove(e.Op)
 			*open.add(e.Op) = len(calls)
-			calls = append(calls, call{f: e.F, fence: n.scopes.id(e.Resource), client: n.clients.id(e.ClientName()),
+			calls = append(calls, call{op: e.Op, f: e.F, fence: n.scopes.id(e.Resource), client: n.clients.id(e.ClientName()),
 				value: e.Value, expect: e.Expect, invoked: e.Index, ended: never})
 		case e.Type.IsEnd():
 			if at := open.find(e.Op); at != nil {

@@ -13,6 +13,7 @@ import (
 // A call is one operation with its outcome, as the search for a linearization
 // takes it.
 type call struct {
+	op       int64
 	f        history.F
 	outcome  outcome
 	fence    int32
@@ -47,11 +48,11 @@ type callLog struct {
 	calls []call
 }
 
-func (l *callLog) begin(o *openOp) int32 {
+func (l *callLog) begin(o *openOp, op int64) int32 {
 	if !l.keep {
 		return -1
 	}
-	l.calls = append(l.calls, call{f: o.f, fence: o.fence, resource: o.resource, client: o.client, token: o.token,
+	l.calls = append(l.calls, call{op: op, f: o.f, fence: o.fence, resource: o.resource, client: o.client, token: o.token,
 		lease: o.lease, value: o.value, expect: o.expect, invoked: o.invoked, ended: never})
 	return int32(len(l.calls) - 1)
 }
@@ -96,6 +97,8 @@ type search struct {
 	names    *names
 	config   Config
 	steps    int64 // taken so far, over all scopes
+	// partial says to tell of a violation how far an explanation gets.
+	partial bool
 }
 
 // bytesPerSearch bounds the memory of one search: porcupine keeps a bit set of
@@ -196,7 +199,11 @@ func (s *search) place(sp spec, calls []call) *Violation {
 		}
 	}
 	c := byEnd[low]
-	return c.unexplained(s.property, s.names)
+	v := c.unexplained(s.property, s.names)
+	if s.partial {
+		v.Partial = s.partials(sp, calls, c.ended)
+	}
+	return v
 }
 
 // reply describes a call and its outcome: "read -> 3".
@@ -227,15 +234,24 @@ type over struct{}
 func (s *search) check(sp spec, calls []call, until int64) (ok, spent bool) {
 	budget := s.budget(len(calls))
 	used := int64(0)
-	model := porcupine.Model{
+	// One partition, so one goroutine: the count of steps is exact.
+	ok = porcupine.CheckEvents(sp.model(budget, &used), porcupineEvents(calls, until, sp.readsCount))
+	s.steps += min(used, budget)
+	return ok, !ok && used > budget
+}
+
+// model is the specification for porcupine, which refuses all once used, the steps
+// taken, exceeds the budget.
+func (sp spec) model(budget int64, used *int64) porcupine.Model {
+	return porcupine.Model{
 		Init: func() any { return sp.init },
 		Step: func(state, input, output any) (bool, any) {
-			used++
+			*used++
 			c, _ := input.(*call)
 			o, isOutcome := output.(outcome)
 			_, isOver := state.(over)
 			switch {
-			case used > budget || !isOutcome:
+			case *used > budget || !isOutcome:
 				return false, state
 			case c == nil:
 				return true, over{}
@@ -257,10 +273,6 @@ func (s *search) check(sp spec, calls []call, until int64) (ok, spent bool) {
 			return sp.hash(a)
 		},
 	}
-	// One partition, so one goroutine: the count of steps is exact.
-	ok = porcupine.CheckEvents(model, porcupineEvents(calls, until, sp.readsCount))
-	s.steps += min(used, budget)
-	return ok, !ok && used > budget
 }
 
 // edge is the beginning or the end of a call; that of the id final is the end

@@ -22,6 +22,7 @@ func TestBadInput(t *testing.T) {
 	if sc, err := scenarios.Lookup("textbook"); err == nil {
 		untimed.Revision, untimed.Params = sc.Revision, sc.Params
 	}
+	elsewhere, passing := calmToken(t, "check-apart"), calmToken(t, "textbook")
 	for _, c := range []struct {
 		args []string
 		want string // the beginning of the line
@@ -65,6 +66,22 @@ func TestBadInput(t *testing.T) {
 		{[]string{"replay"}, "replay: expected a replay token or a schedule file, found 0 arguments; "},
 		{[]string{"replay", tok, tok}, "replay: expected a replay token or a schedule file, found 2 arguments; "},
 
+		// Two runs, and results.
+		{[]string{"diff"}, "diff: expected one or two replay tokens or schedule files, found 0 arguments; see staleproof diff --help"},
+		{[]string{"diff", tok, tok, tok}, "diff: expected one or two replay tokens or schedule files, found 3 arguments; "},
+		{[]string{"diff", "missing"}, "diff: expected a token that begins with sp1: or a schedule file, found neither: \"missing\"; "},
+		{[]string{"diff", tok, string(changed)}, "replay token: "},
+		{[]string{"diff", tok, elsewhere}, "diff: expected two runs of one scenario, found textbook and check-apart"},
+		{[]string{"diff", passing}, "diff: expected a run that fails, or another one to compare it with; found that it is satisfied"},
+		{[]string{"diff", tok, "--report", "empty"}, "--report: expected a folder, found the file empty"},
+		{[]string{"report"}, "report: expected a result file, found no argument; see staleproof report --help"},
+		{[]string{"report", "missing"}, "open missing: no such file or directory"},
+		{[]string{"report", "folder"}, "folder: expected a result file, found a directory; "},
+		{[]string{"report", "empty"}, "empty: expected a result file, found an empty one; "},
+		{[]string{"report", "garbage"}, "garbage: expected a report in JSON, as staleproof.report/1 writes it: "},
+		{[]string{"report", "header.jsonl"}, "header.jsonl: report: expected format \"staleproof.report/1\", found \"staleproof.history/1\"; "},
+		{[]string{"replay", tok, "--result", "none/x"}, "--result: expected a file in a folder that exists, found no folder none; make it first"},
+
 		// Arguments.
 		{[]string{"rnu"}, "unknown command \"rnu\": did you mean run?"},
 		{[]string{"frobnicate"}, "unknown command \"frobnicate\": see staleproof --help"},
@@ -100,6 +117,16 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	left(t, dir, badFileNames...)
+}
+
+// calmToken is that of the run of a scenario in which nothing happens.
+func calmToken(t *testing.T, name string) string {
+	t.Helper()
+	sc, err := scenarios.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return (&scenarios.Recorded{Scenario: name, Revision: sc.Revision, Params: sc.Params}).Token()
 }
 
 // badFileNames are what badFiles makes, sorted.

@@ -210,7 +210,11 @@ func (a *app) tellSide(s *reports.Side, p *replayed, without string) {
 	for i := range p.findings {
 		a.broke(&p.findings[i])
 	}
-	if without == "" {
+	switch {
+	case without != "":
+	case len(p.words) == 0:
+		a.field("decisions", "none: the calm run")
+	default:
 		a.decisions(p.words, true)
 	}
 	a.printf("  %-9s  %s\n", "replay", a.style(bold, s.Finding.Replay))

@@ -42,7 +42,7 @@ func tellFound(f *search.Finding) told {
 
 // tellHistory is for a history that nothing is known of but its events.
 func tellHistory(h *history.History, f checker.Finding) told {
-	t := told{Finding: reports.Finding{Property: f.Property, Guarantee: f.Guarantee, Message: f.Message, Events: f.Events, History: h}, clock: h.Header.Timing}
+	t := told{Finding: reports.Finding{Property: f.Property, Guarantee: f.Guarantee, Message: f.Message, Events: f.Events, Partial: f.Partial, History: h}, clock: h.Header.Timing}
 	for _, l := range f.Chain {
 		t.Chain = append(t.Chain, reports.Link(l))
 	}

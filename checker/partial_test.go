@@ -1,0 +1,96 @@
+package checker
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"staleproof/model/history"
+)
+
+// TestPartial: how far an explanation gets of what porcupine judged.
+func TestPartial(t *testing.T) {
+	for _, c := range []struct {
+		reason, model, events string
+		want                  [][]int64
+	}{
+		{"a read of what was replaced", "cas-register", `
+			0 invoke write op=1 value=1
+			0 ok write op=1 value=1
+			1 invoke cas op=2 expect=1 value=2
+			1 ok cas op=2
+			0 invoke read op=3
+			0 ok read op=3 value=1
+			1 invoke write op=4 value=3
+			1 ok write op=4 value=3
+		`, [][]int64{{1, 2}}},
+		{"one order of what is concurrent; a failed cas took no effect", "cas-register", `
+			0 invoke write op=1 value=1
+			1 invoke write op=2 value=2
+			0 ok write op=1 value=1
+			1 ok write op=2 value=2
+			0 invoke cas op=3 expect=9 value=5
+			0 fail cas op=3
+			1 invoke read op=4
+			1 ok read op=4 value=5
+		`, [][]int64{{1, 2, 3}}},
+		{"a fence that only clients saw", "fenced", `
+			A invoke write op=1 token=1 value=1
+			A ok write op=1 token=1 value=1
+			B invoke write op=2 token=2 value=2
+			B ok write op=2 token=2 value=2
+			A invoke write op=3 token=1 value=3
+			A ok write op=3 token=1 value=3
+		`, [][]int64{{1, 2}}},
+		{"what is satisfied has none", "cas-register", `
+			0 invoke cas op=1 expect=nil value=1
+			0 ok cas op=1
+		`, nil},
+	} {
+		h := parse(t, history.Header{}, c.events)
+		r, err := Check(h, Options{Model: c.model})
+		if err != nil {
+			t.Errorf("%s: %v", c.reason, err)
+			continue
+		}
+		var got [][]int64
+		for _, v := range r.Violations {
+			got = append(got, v.Partial...)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+		}
+	}
+}
+
+// TestPartialIsBounded: too many calls have none, and none is longer than the
+// next; the same history has the same, although porcupine keeps them in a map.
+func TestPartialIsBounded(t *testing.T) {
+	calls := func(n int) []call {
+		var list []call
+		for i := range n {
+			list = append(list, call{op: int64(i + 1), f: history.Write, value: history.IntValue(int64(i % 3)), outcome: done, invoked: int64(i / 4 * 100), ended: int64(i/4*100 + 50 + i%4)})
+		}
+		last := list[n-1].ended
+		return append(list, call{op: int64(n + 1), f: history.Read, answer: history.IntValue(7), outcome: done, invoked: last + 1, ended: last + 2})
+	}
+	s := search{property: "register", names: newNames(false), config: Config{Budget: DefaultBudget}}
+	sp := registerSpec(history.NilValue)
+	few := calls(12)
+	first := s.partials(sp, few, few[12].ended)
+	if len(first) == 0 || len(first) > partialOrders || len(first[0]) != 12 {
+		t.Errorf("expected at most %d orders, the first of all 12 writes, found %v", partialOrders, first)
+	}
+	if !slices.IsSortedFunc(first, func(a, b []int64) int { return len(b) - len(a) }) {
+		t.Errorf("expected the longest first, found %v", first)
+	}
+	for range 20 {
+		if diff := cmp.Diff(first, s.partials(sp, few, few[12].ended)); diff != "" {
+			t.Fatalf("expected the same orders again (-first +now):\n%s", diff)
+		}
+	}
+	if many := calls(partialCalls); s.partials(sp, many, never-1) != nil {
+		t.Errorf("expected none of %d calls", len(many))
+	}
+}
