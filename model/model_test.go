@@ -409,3 +409,47 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// syncing is a user's store that is durable: the write takes effect, then the
+// disk is synced, then it answers.
+type syncing struct {
+	highest Token
+	says    bool
+}
+
+func (s *syncing) Write(p *sim.Proc, r Request) Reply {
+	if r.Token < s.highest {
+		return Stale(s.highest)
+	}
+	s.highest = r.Token
+	if s.says {
+		Applied(p, r)
+	}
+	p.Sleep(time.Second)
+	return OK(r.Value)
+}
+
+// TestApplied: a store that goes on after its write took effect says when.
+func TestApplied(t *testing.T) {
+	for _, says := range []bool{false, true} {
+		w := sim.NewWorld(sim.Config{}, sim.Calm{}, nil)
+		var log history.Recorder
+		rec := &Recorder{World: w, Sink: log.Append}
+		w.Reset(sim.Config{}, sim.Calm{}, rec)
+		w.Serve("store", func() sim.Handler { return Serve(&syncing{says: says}) })
+		w.Spawn("A", func() sim.Runner {
+			return play(func(p *sim.Proc) {
+				p.Call(0, Request{F: history.Write, Op: 1, Resource: "r", Token: 1, Lease: "a", Value: 7}, 0)
+			})
+		})
+		w.Run()
+		w.Close()
+		want := int64(time.Second)
+		if says {
+			want = 0
+		}
+		if e := log.Events(); len(e) != 1 || e[0].F != history.Apply || e[0].Time != want {
+			t.Errorf("says %v: expected one apply at %d, found %+v", says, want, e)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"staleproof/model/history"
 	"staleproof/sim"
 )
@@ -33,13 +35,26 @@ type StoreDeleter interface {
 
 // Serve makes a process of a user's store. It notes in the history what the store
 // did, at the moment of the answer: a write is taken to be applied in the step in
-// which Write returns [OK]. Copies of a message are answered from a record of
-// replies, so that the store need not know of them.
+// which Write returns [OK]. A store that goes on after its write took effect (it
+// yields, syncs its disk, calls another process) says [Applied] where that was.
+// Copies of a message are answered from a record of replies, so that the store
+// need not know of them. At the arrival of each request the store may crash.
 func Serve(s StoreServer) sim.Handler {
 	return &served{store: s, replies: map[int64]Reply{}}
 }
 
+// Applied notes that the write r took effect in this step, before Write returns:
+// call it right after the change, and then return [OK]. p is the task that was
+// given to Write; for any other process Applied does nothing.
+func Applied(p *sim.Proc, r Request) {
+	if s, ok := p.Handler().(*served); ok && !slices.Contains(s.early, r.Op) {
+		s.early = append(s.early, r.Op)
+		s.note(p, r, OK(r.Value))
+	}
+}
+
 type served struct {
+	early   []int64 // operations that Applied has noted
 	store   StoreServer
 	highest Token // greatest accepted, as the answers show it
 	value   int64
@@ -60,9 +75,12 @@ func (s *served) Handle(p *sim.Proc, msg sim.Message) {
 	}
 	if !again {
 		s.replies[r.Op] = Reply{}
+		p.Yield("request")
 		reply = s.ask(p, r)
 		s.replies[r.Op] = reply
-		s.note(p, r, reply)
+		if !slices.Contains(s.early, r.Op) {
+			s.note(p, r, reply)
+		}
 	}
 	p.Reply(msg, reply)
 }

@@ -136,7 +136,7 @@ func TestUsersStore(t *testing.T) {
 	store := func(atomic bool) Options {
 		return Options{NewStore: func() sim.Handler { return model.Serve(&twoStep{atomic: atomic}) }}
 	}
-	failure, err := seedsForTest("TestMine", newTestRunner(t, store(false)), 2000)
+	failure, err := seedsForTest("TestTwoStep", newTestRunner(t, store(false)), 2000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,14 +144,14 @@ func TestUsersStore(t *testing.T) {
 
 	_, token, _ := strings.Cut(failure, ReplayVariable+"='")
 	token, _, _ = strings.Cut(token, "'")
-	replayed, err := replayForTest("TestMine", newTestRunner(t, store(false)), token)
+	replayed, err := replayForTest("TestTwoStep", newTestRunner(t, store(false)), token)
 	if err != nil || replayed != failure {
 		t.Errorf("expected the replay to fail alike, found %v\n%s", err, replayed)
 	}
-	if _, err := replayForTest("TestMine", newTestRunner(t, store(true)), token); err == nil || !strings.Contains(err.Error(), "diverged") {
+	if _, err := replayForTest("TestTwoStep", newTestRunner(t, store(true)), token); err == nil || !strings.Contains(err.Error(), "diverged") {
 		t.Errorf("expected the corrected store to diverge from the token, found %v", err)
 	}
-	if failure, err := seedsForTest("TestMine", newTestRunner(t, store(true)), 2000); failure != "" || err != nil {
+	if failure, err := seedsForTest("TestTwoStep", newTestRunner(t, store(true)), 2000); failure != "" || err != nil {
 		t.Errorf("expected the corrected store to pass, found %v\n%s", err, failure)
 	}
 }

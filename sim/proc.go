@@ -56,6 +56,9 @@ func (p *Proc) ID() ID { return p.n.id }
 // Name returns the process's name.
 func (p *Proc) Name() string { return p.n.name }
 
+// Handler returns the process's handler, nil if it is a [Runner].
+func (p *Proc) Handler() Handler { return p.n.handler }
+
 // Incarnation counts the restarts of the process, from 0.
 func (p *Proc) Incarnation() int { return int(p.n.incarnation) }
 

@@ -70,6 +70,9 @@ its token replays it. Without one the verdict is complete, or says what remains.
 	f.IntVar(&o.maxStates, "max-states", 0, "stop after `N` states")
 	f.Int64Var(&o.maxMemory, "max-memory", 4096, "stop at `N` MiB of tables")
 	f.DurationVar(&o.limit, "for", 0, "stop after `D`, as in 60s")
+	for _, name := range append([]string{"faults"}, sizes...) {
+		f.Lookup(name).DefValue = "0" // the text says what the default is
+	}
 	a.report.flags(cmd)
 	return cmd
 }
@@ -125,6 +128,9 @@ func (o *exploreOptions) parse(cmd *cobra.Command, name string) (sc *scenarios.S
 			return
 		}
 	}
+	if d.Has(model.RenewalRaisesToken) && !cmd.Flags().Changed("renewals") {
+		b.Params.Renewals, b.Params.Renew = 1, 1 // it takes one to show
+	}
 	if cmd.Flags().Changed("renewals") && !sc.Searched {
 		b.Params.Renew = min(1, b.Params.Renewals)
 	}
@@ -133,8 +139,8 @@ func (o *exploreOptions) parse(cmd *cobra.Command, name string) (sc *scenarios.S
 	}
 	opt = explore.Options{Workers: o.workers, MaxStates: o.maxStates, MaxBytes: o.maxMemory << 20, MaxTime: o.limit}
 	switch {
-	case cmd.Flags().Changed("faults") && o.faults < 0:
-		err = usagef("--faults: expected 0 or more, found %d", o.faults)
+	case cmd.Flags().Changed("faults") && (o.faults < 0 || o.faults > 15):
+		err = usagef("--faults: expected 0 to 15, found %d", o.faults)
 	case o.workers < 1 || o.workers > 1024:
 		err = usagef("--workers: expected 1 to 1024, found %d", o.workers)
 	case o.maxStates < 0 || o.maxMemory < 0 || o.limit < 0:

@@ -21,6 +21,7 @@ func TestExploreOutput(t *testing.T) {
 		{"explore-lf-time-defect", "two believers, at the golden depth", 1, []string{"explore", "lf-time", "--defect", "deadline-from-receipt"}},
 		{"explore-textbook", "a cure within small bounds", 0, []string{"explore", "textbook", "--faults", "0"}},
 		{"explore-textbook-defect", "the shortest counterexample", 1, []string{"explore", "textbook", "--defect", "store-ignores-token", "--faults", "0"}},
+		{"explore-truncated-layer", "a bound that is just the end of a layer is no pass either", 3, []string{"explore", "textbook", "--defect", "store-ignores-token", "--max-states", "3"}},
 		{"explore-truncated", "a bound on states is no pass, and says what remains", 3, []string{"explore", "textbook", "--max-states", "500"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -67,7 +68,7 @@ func TestExploreBadInput(t *testing.T) {
 		{"did you mean textbook?", []string{"textbok"}},
 		{"unknown defect", []string{"textbook", "--defect", "nothing"}},
 		{"--clients: parameter clients: expected 1 to 16, found 0", []string{"textbook", "--clients", "0"}},
-		{"--faults: expected 0 or more", []string{"textbook", "--faults", "-3"}},
+		{"--faults: expected 0 to 15, found -3", []string{"textbook", "--faults", "-3"}},
 		{"--workers: expected 1 to 1024", []string{"textbook", "--workers", "0"}},
 		{"expected none or all", []string{"textbook", "--reductions", "some"}},
 		{"expected 1 to 8 clients, found 9", []string{"lf", "--clients", "9"}},

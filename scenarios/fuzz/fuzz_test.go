@@ -75,8 +75,10 @@ func TestDefect(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer done()
-	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
-		t.Fatal(err)
+	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.seed": "1"} {
+		if err := flag.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
 	}
 	r := &recorder{TB: t}
 	ended := make(chan bool)

@@ -162,6 +162,9 @@ func (s *search) search() error {
 		}
 		front, next = next, front
 	}
+	if s.full && s.stop(0, 0, 0) { // what was beyond the bound is not among those to expand
+		return nil
+	}
 	s.pending[s.layer] = layer{}
 	s.result.Layers = s.layer + 1
 	return nil
