@@ -35,6 +35,7 @@ func TestDiverged(t *testing.T) {
 		{"another token", changed(func(e []history.Event) []history.Event { e[40].Token++; return e }), h.Events[40].Index, "the event that was recorded"},
 		{"another process", changed(func(e []history.Event) []history.Event { e[0].Process = "X"; return e }), h.Events[0].Index, "found X "},
 		{"a nanosecond later", changed(func(e []history.Event) []history.Event { e[7].Time++; return e }), h.Events[7].Index, "the event that was recorded"},
+		{"something before it that is not told", changed(func(e []history.Event) []history.Event { e[9].Index++; return e }), h.Events[9].Index + 1, "the event that was recorded"},
 		{"one is missing", changed(func(e []history.Event) []history.Event { return slices.Delete(e, 5, 6) }), h.Events[6].Index, "the event that was recorded"},
 		{"it ends sooner", changed(func(e []history.Event) []history.Event { return e[:len(e)-3] }), last - 2, "3 events more, found the end of the run"},
 		{"nothing happens", changed(func(e []history.Event) []history.Event { return nil }), 1, "the end of the run"},

@@ -23,6 +23,10 @@ func mustFuzz(t *testing.T, f Fuzz) *Campaign {
 
 // TestFuzzWorkersAgree: what is found depends on nothing but the seeds.
 func TestFuzzWorkersAgree(t *testing.T) {
+	seeds := int64(800)
+	if raceDetector {
+		seeds = 200 // a hundred times slower
+	}
 	for _, c := range []struct {
 		reason   string
 		defects  model.Defects
@@ -36,14 +40,14 @@ func TestFuzzWorkersAgree(t *testing.T) {
 	} {
 		var want *Campaign
 		for _, workers := range []int{1, 2, 5} {
-			got := mustFuzz(t, Fuzz{Scenario: textbook(t), Options: scenarios.Options{Defects: c.defects}, Strategy: c.strategy, To: 800, Until: c.until, Workers: workers})
+			got := mustFuzz(t, Fuzz{Scenario: textbook(t), Options: scenarios.Options{Defects: c.defects}, Strategy: c.strategy, To: uint64(seeds), Until: c.until, Workers: workers})
 			if want == nil {
 				want = got
 			} else if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: %d workers (-one +several):\n%s", c.reason, workers, diff)
 			}
 		}
-		if stops := c.until > 0 && c.defects != 0; stops != (want.Schedules < 800) || stops && len(want.Broken()) < c.until {
+		if stops := c.until > 0 && c.defects != 0; stops != (want.Schedules < seeds) || stops && len(want.Broken()) < c.until {
 			t.Errorf("%s: found %v in %d schedules", c.reason, want.Broken(), want.Schedules)
 		}
 	}
@@ -77,8 +81,12 @@ func TestStrategies(t *testing.T) {
 // TestShardsAddUp: the shards run each seed once, and find what all seeds find.
 func TestShardsAddUp(t *testing.T) {
 	f := Fuzz{Scenario: textbook(t), Options: scenarios.Options{Defects: model.HolderIgnoresRejection}, Strategy: Mix, From: 5, To: 400}
+	shards := []uint64{1, 3, 64, 500}
+	if raceDetector {
+		f.To, shards = 100, []uint64{3}
+	}
 	whole := mustFuzz(t, f)
-	for _, n := range []uint64{1, 3, 64, 500} {
+	for _, n := range shards {
 		schedules := int64(0)
 		first := ^uint64(0)
 		for k := range n {

@@ -195,7 +195,10 @@ func farm(t *testing.T, f Fuzz, shards uint64) []string {
 
 // TestShardsMergeToTheWhole: 64 shards, in any order, come to what one run does.
 func TestShardsMergeToTheWhole(t *testing.T) {
-	f := Fuzz{Scenario: textbook(t), Options: scenarios.Options{Defects: model.RenewalRaisesToken}, Strategy: Mix, From: 7, To: 1000}
+	f := Fuzz{Scenario: textbook(t), Options: scenarios.Options{Defects: model.RenewalRaisesToken}, Strategy: Mix, From: 7, To: 400}
+	if raceDetector {
+		f.To = 100
+	}
 	whole := mustFuzz(t, f)
 	whole.Coverage = 0
 	for i := range whole.Strategies {

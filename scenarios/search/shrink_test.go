@@ -13,6 +13,9 @@ import (
 // break: the run that remains is small, and none of its decisions can be left out.
 // With -v it prints the table.
 func TestShrinkTable(t *testing.T) {
+	if raceDetector {
+		t.Skip("one world and no goroutine: nothing to race, and a hundred times slower")
+	}
 	var left []int
 	var table strings.Builder
 	fmt.Fprintf(&table, "%-58s %5s  %5s  %4s  parameters\n", "defect and property", "found", "left", "runs")
