@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -382,6 +383,58 @@ func TestPlaceInAGapStaysInIt(t *testing.T) {
 		got := d.between(1, func(int, int) (int64, int64) { return test.part, test.whole })
 		if got != test.want && got != test.want-1 {
 			t.Errorf("%s: want %d, found %d", test.reason, test.want, got)
+		}
+	}
+}
+
+// TestLockWithoutName: where nobody names what is locked, it is one lock, and who
+// held it is drawn and told all the same.
+func TestLockWithoutName(t *testing.T) {
+	var s script
+	add := func(client string, typ history.Type, f history.F, op int64) {
+		s.add(ms, history.Event{Process: client, Type: typ, F: f, Op: op})
+	}
+	add("0", history.Invoke, history.Acquire, 1)
+	add("0", history.OK, history.Acquire, 1)
+	add("1", history.Invoke, history.Acquire, 2)
+	add("1", history.OK, history.Acquire, 2)
+	for i := range s.events {
+		s.events[i].Resource, s.events[i].Scope = "", ""
+	}
+	doc := oneFinding(history.Header{}, &s, Finding{Property: "mutex", Message: "two holders", Events: []int64{2, 4}})
+	var b bytes.Buffer
+	if err := renderFinding(&b, doc, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Who held it", "<strong>process 0</strong>: held from", "<strong>process 1</strong>: held from", ">held<"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("expected %q on the page", want)
+		}
+	}
+}
+
+// TestStepsAreNoTerms: where time is the number of a step, a term in nanoseconds
+// ends no lease and no belief.
+func TestStepsAreNoTerms(t *testing.T) {
+	for timing, want := range map[string]bool{"timed": true, "bounded": true, "untimed": false} {
+		s := script{}
+		s.acquire("A", 1, 1, 41, "a1f3")
+		s.write("A", 2, 10, 41, 41, "a1f3", history.IntValue(1))
+		for i := range s.events {
+			if timing != "timed" {
+				s.events[i].Time = int64(i)
+			}
+			if s.events[i].Until != 0 {
+				s.events[i].Until = 10 * sec
+			}
+		}
+		doc := oneFinding(history.Header{Timing: timing}, &s, Finding{Property: "p", Message: "m", Events: []int64{int64(len(s.events))}})
+		var b bytes.Buffer
+		if err := renderFinding(&b, doc, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), "; believed in until "); got != want {
+			t.Errorf("%s: expected a belief to end by itself: %t, found %t", timing, want, got)
 		}
 	}
 }
