@@ -241,6 +241,23 @@ func (r *Runner) Decisions(p *Params, s sim.Schedule) []string {
 	return words
 }
 
+// rerunEvery is how often a run that broke nothing is run twice: 5 %.
+const rerunEvery = 20
+
+// Recheck runs the schedule of a failure, and of some passes, once more and
+// compares the digests: o is the outcome of p at seed. The error wraps a
+// *[NondeterminismError]. Afterwards o's violations and decisions are not valid.
+func (r *Runner) Recheck(seed uint64, p *Params, o *Outcome) error {
+	if len(o.Violations) == 0 && seed%rerunEvery != 0 {
+		return nil
+	}
+	want := o.Result.Digest
+	if got := r.Replay(p, slices.Clone(o.Result.Decisions)).Result.Digest; got != want {
+		return fmt.Errorf("seed %d: %w", seed, &NondeterminismError{Scenario: r.sc.Name, Want: want, Got: got})
+	}
+	return nil
+}
+
 // NondeterminismError says that the same schedule gave another run.
 type NondeterminismError struct {
 	Scenario  string

@@ -106,28 +106,14 @@ func seedsForTest(name string, r *Runner, seeds uint64) (string, error) {
 		if len(o.Inconclusive) > 0 {
 			return fmt.Sprintf("inconclusive at seed %d: %s", seed, strings.Join(o.Inconclusive, ", ")), nil
 		}
-		if seed%rerunEvery == 0 {
-			if err := r.again(&p.Params, &o); err != nil {
-				return "", fmt.Errorf("seed %d: %w", seed, err)
-			}
+		if err := r.Recheck(seed, &p.Params, &o); err != nil {
+			return "", err
 		}
 	}
 	if missing := r.sc.Missing(facts); len(missing) > 0 {
 		return fmt.Sprintf("inconclusive: in %d schedules it never happened: %s", seeds, strings.Join(missing, ", ")), nil
 	}
 	return "", nil
-}
-
-// rerunEvery is how often a run that broke nothing is run twice: 5 %.
-const rerunEvery = 20
-
-// again runs the schedule of an outcome once more and compares the digests.
-func (r *Runner) again(p *Params, o *Outcome) error {
-	want := o.Result.Digest
-	if got := r.Replay(p, slices.Clone(o.Result.Decisions)).Result.Digest; got != want {
-		return &NondeterminismError{Scenario: r.sc.Name, Want: want, Got: got}
-	}
-	return nil
 }
 
 func replayForTest(name string, r *Runner, token string) (string, error) {

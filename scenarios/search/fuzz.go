@@ -357,7 +357,7 @@ func (w *fuzzer) part(c *part, from, to uint64) error {
 		if len(o.Violations) > 0 {
 			w.keep(c, killOf(seed, &p, &o), s)
 		}
-		if err := again(w.r, g.Scenario.Name, seed, &p, &o); err != nil {
+		if err := w.r.Recheck(seed, &p, &o); err != nil {
 			return err
 		}
 	}

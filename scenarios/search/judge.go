@@ -185,13 +185,7 @@ func (s *Sweep) outcome(r *Result) (checker.Outcome, string) {
 	if slices.Sort(other); len(other) > 0 {
 		return checker.Inconclusive, fmt.Sprintf("%s (%d schedules)", other[0], r.Inconclusive[other[0]])
 	}
-	var never []string
-	for _, f := range s.Scenario.Sometimes {
-		if r.Sometimes[f] == 0 {
-			never = append(never, f.String())
-		}
-	}
-	if len(never) > 0 {
+	if never := s.Scenario.Missing(r.Sometimes); len(never) > 0 {
 		return checker.Inconclusive, "the danger was not tried: no schedule reached " + strings.Join(never, ", ")
 	}
 	return checker.Satisfied, ""

@@ -6,7 +6,6 @@
 package search
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -251,27 +250,11 @@ func (s *Sweep) seeds(r *scenarios.Runner, plan func(uint64) scenarios.Plan, c *
 			c.Kills = append(c.Kills, killOf(seed, &p.Params, &o))
 			c.stopped = s.stops(&o)
 		}
-		if err := again(r, s.Scenario.Name, seed, &p.Params, &o); err != nil {
+		if err := r.Recheck(seed, &p.Params, &o); err != nil {
 			return err
 		}
 	}
 	c.done = true
-	return nil
-}
-
-// rerunEvery is how often a run without violation is run twice: 5 %.
-const rerunEvery = 20
-
-// again runs the schedule of a failure, and of some passes, once more and
-// compares the digests.
-func again(r *scenarios.Runner, name string, seed uint64, p *scenarios.Params, o *scenarios.Outcome) error {
-	if len(o.Violations) == 0 && seed%rerunEvery != 0 {
-		return nil
-	}
-	want := o.Result.Digest
-	if got := r.Replay(p, slices.Clone(o.Result.Decisions)).Result.Digest; got != want {
-		return fmt.Errorf("seed %d: %w", seed, &scenarios.NondeterminismError{Scenario: name, Want: want, Got: got})
-	}
 	return nil
 }
 
