@@ -24,7 +24,7 @@ func (w *World) happen() {
 		w.finish(EndHorizon, nil)
 		return
 	case w.events >= w.maxEvents:
-		w.finish(EndLimit, nil)
+		w.tooManyEvents(first)
 		return
 	}
 	w.now = first.at

@@ -314,33 +314,201 @@ func TestBrokenObserver(t *testing.T) {
 	}
 }
 
-// TestGoexit: runtime.Goexit in a process, as by t.FailNow, ends the goroutine
-// that runs the world, and Close does not hang after it.
+// leaveIt ends the goroutine, as t.FailNow does.
+func leaveIt() { runtime.Goexit() }
+
+// TestGoexit: runtime.Goexit in a process, as by t.FailNow, is the run's outcome
+// with the name of the process whose code it was, though it happens on a
+// goroutine that others were resumed from; Close does not hang after it, and the
+// world can be reused.
 func TestGoexit(t *testing.T) {
-	done := make(chan string)
-	go func() {
-		w := NewWorld(Config{Latency: milli}, Calm{}, nil)
-		outcome := "exited"
-		defer func() {
-			w.Close()
-			done <- outcome
-		}()
-		for range 3 {
-			spawn(w, fmt.Sprint("P", w.count), func(p *Proc) { p.Sleep(time.Hour) })
-		}
-		spawn(w, "Q", func(p *Proc) {
-			p.Sleep(5 * milli)
-			runtime.Goexit()
+	for _, x := range []struct {
+		name, process, task string
+		build               func(w *World)
+	}{
+		{"after a wait", "P", "main", func(w *World) { spawn(w, "P", func(p *Proc) { p.Sleep(5 * milli); leaveIt() }) }},
+		{"at once", "P", "main", func(w *World) { spawn(w, "P", func(p *Proc) { leaveIt() }) }},
+		{"in a task", "P", "renew", func(w *World) {
+			spawn(w, "P", func(p *Proc) {
+				p.Go("renew", func(p *Proc) { p.Sleep(milli); leaveIt() })
+				p.Sleep(time.Hour)
+			})
+		}},
+		{"in a handler", "S", "handle", func(w *World) {
+			serve(w, "S", func(p *Proc, m Message) { p.Yield("x"); leaveIt() })
+			spawn(w, "P", func(p *Proc) { p.Sleep(3 * milli); p.Call(0, 1, 0) })
+		}},
+		{"in a deferred call", "P", "main", func(w *World) { spawn(w, "P", func(p *Proc) { defer leaveIt(); p.Sleep(5) }) }},
+		{"in the factory at a restart", "S", "factory", func(w *World) {
+			made := 0
+			w.Serve("S", func() Handler {
+				if made++; made == 2 {
+					leaveIt()
+				}
+				return server(func(p *Proc, m Message) { p.n.crash(5, p, ""); p.unwind() })
+			})
+			spawn(w, "P", func(p *Proc) { p.Send(0, 1); p.Sleep(time.Second) })
+		}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			type outcome struct {
+				r     Result
+				again string
+			}
+			done := make(chan outcome, 1)
+			go func() {
+				w := NewWorld(Config{Latency: milli}, Calm{}, nil)
+				defer close(done)
+				x.build(w)
+				for i := range 3 {
+					spawn(w, fmt.Sprint("Q", i), func(p *Proc) {
+						for {
+							p.Sleep(milli)
+						}
+					})
+				}
+				o := outcome{r: w.Run()}
+				o.again = richRun(w, rich(9), &tape{})
+				w.Close()
+				done <- o
+			}()
+			select {
+			case o, ok := <-done:
+				if !ok {
+					t.Fatal("the goroutine that ran the world has ended")
+				}
+				if o.r.End != EndPanic || o.r.Panic == nil || o.r.Panic.Value != nil || o.r.Panic.Process != x.process || o.r.Panic.Task != x.task {
+					t.Fatalf("ended with %s, %+v", o.r.End, o.r.Panic)
+				}
+				if want := fmt.Sprintf("process %s (task %s) ended its goroutine (runtime.Goexit, as t.FailNow", x.process, x.task); !strings.HasPrefix(o.r.Panic.Error(), want) {
+					t.Errorf("error %q, want %q...", o.r.Panic, want)
+				}
+				if !strings.Contains(o.r.Panic.Stack, "sim.leaveIt") {
+					t.Errorf("the stack does not show where:\n%s", o.r.Panic.Stack)
+				}
+				fresh := NewWorld(Config{}, Calm{}, nil)
+				defer fresh.Close()
+				if want := richRun(fresh, rich(9), &tape{}); o.again != want {
+					t.Errorf("the next run in this world:\n%s\nin a new one:\n%s", o.again, want)
+				}
+			case <-time.After(5 * time.Second):
+				t.Fatal("hangs")
+			}
 		})
-		w.Run()
-		outcome = "returned"
-	}()
-	select {
-	case got := <-done:
-		if got != "exited" {
-			t.Errorf("Run %s", got)
+	}
+}
+
+// TestExitOfTheDead: what deferred calls of a crashed task do is no outcome, not
+// even runtime.Goexit.
+func TestExitOfTheDead(t *testing.T) {
+	r := play(t, Config{}, Calm{}, remarks(), func(w *World) {
+		w.Serve("S", func() Handler {
+			return server(func(p *Proc, m Message) {
+				defer leaveIt()
+				p.n.crash(5, p, "")
+				p.unwind()
+			})
+		})
+		spawn(w, "P", func(p *Proc) { p.Send(0, 1); p.Sleep(time.Second); say(p, "done") })
+	})
+	if r.End != EndDone || r.Panic != nil {
+		t.Errorf("ended with %s, %v", r.End, r.Panic)
+	}
+}
+
+// TestOwnStack: of a panic's stack only the process's own code is shown.
+func TestOwnStack(t *testing.T) {
+	_, r := one(t, func(p *Proc) { p.Sleep(milli); panic("no") })
+	stack := r.Panic.Stack
+	if !strings.HasPrefix(stack, "goroutine ") || !strings.Contains(stack, "TestOwnStack") {
+		t.Errorf("the process's code is missing:\n%s", stack)
+	}
+	for _, hidden := range []string{"debug.Stack", "sim.(*Proc).end", "sim.(*Proc).main", "iter.Pull"} {
+		if strings.Contains(stack, hidden) {
+			t.Errorf("%s is none of the process's code:\n%s", hidden, stack)
 		}
-	case <-time.After(5 * time.Second):
-		t.Error("Close hangs")
+	}
+}
+
+// TestLimitNamesWhoSpins: a run that does not end says who went on and on, and where.
+func TestLimitNamesWhoSpins(t *testing.T) {
+	bystander := func(w *World) {
+		spawn(w, "bystander", func(p *Proc) {
+			for range 50 {
+				p.Sleep(milli)
+			}
+		})
+	}
+	for _, x := range []struct {
+		name  string
+		cfg   Config
+		want  string // the beginning of the text
+		where string // the function
+		build func(w *World)
+	}{
+		{"yields", Config{}, "process P (task main) at panic_test.go:", "spinYield", func(w *World) {
+			spawn(w, "P", func(p *Proc) { p.Sleep(5 * milli); spinYield(p) })
+			bystander(w)
+		}},
+		{"yields of a request", Config{}, "process S (task handle) at panic_test.go:", "spinYield", func(w *World) {
+			serve(w, "S", func(p *Proc, m Message) { spinYield(p) })
+			spawn(w, "P", func(p *Proc) { p.Call(0, 1, 0) })
+			bystander(w)
+		}},
+		{"waits that do not wait", Config{}, "process P (task main) at panic_test.go:", "spinWait", func(w *World) {
+			spawn(w, "P", func(p *Proc) { p.Sleep(5 * milli); spinWait(p) })
+			bystander(w)
+		}},
+		{"tasks that start tasks", Config{}, "process P (task next)", "", func(w *World) { spawn(w, "P", forever); bystander(w) }},
+		{"short sleeps", Config{MaxEvents: 1000}, "1000 events did not end it; process P (task main) at panic_test.go:", "spinSleep", func(w *World) {
+			bystander(w)
+			spawn(w, "P", func(p *Proc) { p.Sleep(5 * milli); spinSleep(p) })
+		}},
+		{"messages to and fro", Config{MaxEvents: 1000}, "1000 events did not end it; the next is one of process ", "", func(w *World) {
+			serve(w, "S", func(p *Proc, m Message) { p.Send(1, 1) })
+			serve(w, "T", func(p *Proc, m Message) { p.Send(0, 1) })
+			spawn(w, "P", func(p *Proc) { p.Send(0, 1) })
+		}},
+		{"untimed", Config{Timing: Untimed, MaxEvents: 1000}, "1000 events did not end it; process P (task main) at panic_test.go:", "spinSleep", func(w *World) {
+			spawn(w, "P", func(p *Proc) { spinSleep(p) })
+		}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			w := NewWorld(x.cfg, Calm{}, nil)
+			defer w.Close()
+			x.build(w)
+			r := w.Run()
+			if r.End != EndLimit || r.Limit == nil {
+				t.Fatalf("ended with %s, %v", r.End, r.Limit)
+			}
+			if got := r.Limit.String(); !strings.HasPrefix(got, x.want) || !strings.Contains(got, x.where) {
+				t.Errorf("got %q\nwant %q in %s", got, x.want, x.where)
+			}
+			if !strings.Contains(r.Limit.Stack, x.where) {
+				t.Errorf("the stack does not show %s:\n%s", x.where, r.Limit.Stack)
+			}
+			w.Reset(Config{}, Calm{}, nil)
+			if r := w.Run(); r.End != EndDone || r.Limit != nil {
+				t.Errorf("the next run ended with %s, %v", r.End, r.Limit)
+			}
+		})
+	}
+}
+
+func spinYield(p *Proc) {
+	for {
+		p.Yield("again")
+	}
+}
+
+func spinWait(p *Proc) {
+	for {
+		p.Wait(-1)
+	}
+}
+
+func spinSleep(p *Proc) {
+	for {
+		p.Sleep(1)
 	}
 }

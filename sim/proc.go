@@ -39,6 +39,7 @@ type Proc struct {
 	gotIt    bool
 	killed   bool
 	driving  bool // it drives the world from its stack; a panic is the world's then
+	returned bool // what it runs came to its end
 	unwinds  int  // how often it was unwound since it was killed
 	call     int64
 	steps    []Step // of this wait, under Untimed and Bounded
@@ -317,10 +318,14 @@ const maxUnwinds = 1000
 //
 //go:noinline
 func (p *Proc) unwind() {
+	if p.w.unproved > 0 || p.driving {
+		p.w.unproved--
+		p.mustBeInside()
+	}
 	if p.unwinds++; p.unwinds > maxUnwinds {
 		p.w.abandon(p)
 	}
-	panic(unwind{})
+	panic(unwind{p})
 }
 
 // gone reports whether p is dead, so that nothing that it does may reach the
@@ -334,6 +339,7 @@ func (p *Proc) goneOrForeign() bool {
 	if p.killed {
 		return true
 	}
+	p.mustBeInside()
 	panic(Misuse(fmt.Sprintf("task %s was used by other code than its own: every task has a Proc and a context of its own, that its function is given; they must not be shared or kept", p.name)))
 }
 
@@ -366,7 +372,7 @@ func (p *Proc) step() {
 
 //go:noinline
 func (p *Proc) limit() {
-	p.w.finish(EndLimit, p)
+	p.w.tooManySteps(p, p)
 	p.unwind()
 }
 
@@ -377,7 +383,7 @@ func (p *Proc) strike(count uint32, label string) {
 	w, n := p.w, p.n
 	if k := w.choose(n, SiteCrash, count, w.durations(w.cfg.Restarts)+1, label); k > 0 {
 		n.crash(w.duration(w.cfg.Restarts, k), p, label)
-		panic(unwind{})
+		panic(unwind{p})
 	}
 	if k := w.choose(n, SitePause, count, w.durations(w.cfg.Pauses)+1, label); k > 0 {
 		p.frozenFor(w.duration(w.cfg.Pauses, k), false, label)

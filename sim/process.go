@@ -51,7 +51,11 @@ type process struct {
 }
 
 // unwind is the panic value that takes a task of a dead process off its stack.
-type unwind struct{}
+type unwind struct{ p *Proc }
+
+// Error is what is printed if nothing recovers from it: on a goroutine that is
+// none of the simulator's.
+func (u unwind) Error() string { return "sim: " + u.p.straying().Error() }
 
 // waitKind says what a blocked task waits for.
 type waitKind uint8
@@ -107,22 +111,28 @@ func (n *process) start() {
 	if n.w.over {
 		return
 	}
+	made := false
 	defer func() {
-		if r := recover(); r != nil {
+		if r := recover(); r != nil || !made {
 			n.w.panicked(n, "factory", nil, r, debug.Stack())
 		}
 	}()
+	n.w.pulse(n)
 	n.up = true
 	n.w.lives++
 	n.life = n.w.lives
 	if c := n.w.cell(); c != nil && !c.begins(n) {
+		made = true
 		return
 	}
 	if n.newRunner != nil {
-		n.newTask("main").runner = n.newRunner()
+		r := n.newRunner()
+		made = true
+		n.newTask("main").runner = r
 		return
 	}
 	n.handler = n.newHandler()
+	made = true
 	if s, ok := n.handler.(Starter); ok {
 		n.starting = true
 		n.newTask("start").starter = s
@@ -197,9 +207,9 @@ func (n *process) kill(self *Proc) {
 
 // free returns the record of a task that has ended.
 func (w *World) free(p *Proc) {
-	p.n, p.c, p.fn, p.runner, p.starter = nil, nil, nil, nil, nil
-	p.got = Message{} // of a wait that a crash ended
-	p.killed, p.driving, p.unwinds = false, false, 0
+	p.c, p.fn, p.runner, p.starter = nil, nil, nil, nil // p.n still tells whose it was
+	p.got = Message{}                                   // of a wait that a crash ended
+	p.killed, p.driving, p.returned, p.unwinds = false, false, false, 0
 	p.steps = p.steps[:0]
 	p.alarm = 0
 	w.freeTasks = append(w.freeTasks, p)
@@ -221,6 +231,7 @@ func (p *Proc) main() {
 	default:
 		p.n.handler.Handle(p, p.msg)
 	}
+	p.returned = true
 	if p.runner != nil && !p.killed {
 		p.n.finished = true
 		p.w.running--
@@ -231,16 +242,20 @@ func (p *Proc) main() {
 }
 
 // end takes the task off its process; a panic that is not the unwinding of a
-// dead process becomes the run's outcome.
+// dead process becomes the run's outcome, and so does runtime.Goexit.
 func (p *Proc) end() {
 	w, n := p.w, p.n
-	if r := recover(); r != nil {
-		switch {
-		case p.driving:
-			w.breakDown(p, r)
-		case !p.killed:
-			w.panicked(n, p.name, p, r, debug.Stack())
-		}
+	r := recover()
+	switch {
+	case r == nil && p.returned:
+	case p.driving && r != nil:
+		w.breakDown(p, r)
+	case !p.killed:
+		w.panicked(n, p.name, p, r, debug.Stack())
+	}
+	if r == nil && !p.returned {
+		w.leave(p)
+		return
 	}
 	if !p.killed {
 		n.forget(p)

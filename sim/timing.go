@@ -99,7 +99,7 @@ func (w *World) happenAny() {
 	case n == 0:
 		w.finish(EndIdle, nil)
 	case w.events >= w.maxEvents:
-		w.finish(EndLimit, nil)
+		w.tooManyEvents(nil)
 	default:
 		k := w.chooseNext(n)
 		w.events++

@@ -66,11 +66,14 @@ func (e End) String() string { return endNames[e] }
 type Panic struct {
 	Process string
 	Task    string
-	Value   any
+	Value   any    // nil: not a panic but runtime.Goexit
 	Stack   string // differs from one run to the next
 }
 
 func (p *Panic) Error() string {
+	if p.Value == nil {
+		return fmt.Sprintf("process %s (task %s) ended its goroutine (runtime.Goexit, as t.FailNow, t.Fatal and t.Skip do): return instead, or panic to report what is wrong", p.Process, p.Task)
+	}
 	return fmt.Sprintf("process %s (task %s) panicked: %v", p.Process, p.Task, p.Value)
 }
 
@@ -83,6 +86,7 @@ type Result struct {
 	Time      int64    // true time at the end, in nanoseconds
 	Decisions Schedule // the choices that were not 0; valid until the next Reset
 	Panic     *Panic   // nil unless End is EndPanic
+	Limit     *Limit   // nil unless End is EndLimit
 }
 
 // World is a simulated world. It may be reused: Reset makes it as new and keeps
@@ -146,7 +150,11 @@ type World struct {
 	over   bool
 	end    End
 	panic  *Panic
+	limits *Limit // that were reached
 	closed bool
+	// unproved is how many more tasks are asked, when they are unwound, whether that
+	// is on a stack of the simulator: a mistake of that kind shows soon.
+	unproved int
 
 	plain   []uintptr
 	beat    watchdog.Beat
@@ -156,7 +164,7 @@ type World struct {
 // NewWorld returns a world without processes. Close it when it is not used any
 // more.
 func NewWorld(cfg Config, chooser Chooser, observer Observer) *World {
-	w := &World{}
+	w := &World{unproved: 32}
 	w.base.onChain = true
 	w.Reset(cfg, chooser, observer)
 	return w
@@ -200,7 +208,7 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 	w.running, w.count = 0, 0
 	w.worldPicks, w.worldTies, w.worldNexts = 0, 0, 0
 	w.cuts, w.runnable = w.cuts[:0], w.runnable[:0]
-	w.over, w.end, w.panic = false, 0, nil
+	w.over, w.end, w.panic, w.limits = false, 0, nil, nil
 	if cfg.Quiet > 0 && cfg.Timing == Timed {
 		w.schedule(entry{at: int64(cfg.Quiet), kind: atQuietTime})
 	}
@@ -337,7 +345,7 @@ func (w *World) TrueTime(id ID, clock time.Duration) int64 {
 func (w *World) Run() Result {
 	w.driveBase()
 	return Result{End: w.end, Digest: w.digest, Events: w.events, Notes: w.index,
-		Time: w.now, Decisions: w.decisions, Panic: w.panic}
+		Time: w.now, Decisions: w.decisions, Panic: w.panic, Limit: w.limits}
 }
 
 // driveBase drives the world from its caller's stack.
@@ -392,7 +400,7 @@ func (w *World) pick() *coro {
 		return nil
 	}
 	if w.spins() {
-		w.finish(EndLimit, nil)
+		w.tooManySteps(n.ready[0], nil)
 		return nil
 	}
 	k := 0
@@ -464,16 +472,26 @@ func (w *World) panicked(n *process, task string, self *Proc, value any, stack [
 	if w.panic != nil {
 		return
 	}
-	w.note(Note{Kind: NotePanic, Proc: n.id, Label: fmt.Sprint(value)})
-	w.panic = &Panic{Process: n.name, Task: task, Value: value, Stack: string(stack)}
+	w.panic = &Panic{Process: n.name, Task: task, Value: value, Stack: ownStack(string(stack))}
+	label := fmt.Sprint(value)
+	if value == nil {
+		label = "runtime.Goexit"
+	}
+	w.note(Note{Kind: NotePanic, Proc: n.id, Label: label})
 	w.finish(EndPanic, self)
 	w.end = EndPanic // even if it was over, and unwinding
 }
 
-// abandon leaves a dead task behind that cannot be ended: its coroutine never
-// gets a turn again, and is not stopped by Close.
+// abandon leaves a dead task behind that cannot be ended.
 func (w *World) abandon(p *Proc) {
 	w.panicked(p.n, p.name, p, Misuse("a crashed task recovers from the panic that ends it, and goes on: let panics through that your code did not raise"), debug.Stack())
+	w.leave(p)
+}
+
+// leave drives the world on from the stack of a task that must not come to its
+// end, as it would take others with it: its coroutine never gets a turn again, and
+// is not stopped by Close.
+func (w *World) leave(p *Proc) {
 	w.coros = slices.DeleteFunc(w.coros, func(c *coro) bool { return c == p.c })
 	for {
 		w.drive(p.c)

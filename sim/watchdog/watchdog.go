@@ -9,6 +9,7 @@ package watchdog
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync/atomic"
@@ -17,7 +18,12 @@ import (
 
 // Beat is what a world tells the watchdog: which process it runs and how many
 // events it has seen. The zero Beat is ready for use.
-type Beat struct{ state atomic.Uint64 }
+type Beat struct {
+	state atomic.Uint64
+	seed  atomic.Uint64
+	stray atomic.Pointer[Stray]
+	alarm atomic.Pointer[chan struct{}] // of the watchdog that watches; nil: none does
+}
 
 // Set says that process proc runs at the given event.
 func (b *Beat) Set(proc int32, events int64) {
@@ -31,6 +37,51 @@ func (b *Beat) Read() (proc int, beat uint64) {
 	return int(uint16(s)), s
 }
 
+// Begin says that the run of a seed begins, for [Beat.Seed].
+func (b *Beat) Begin(seed uint64) { b.seed.Store(seed) }
+
+// Seed returns the seed of the last run that was begun, 0 if none was.
+func (b *Beat) Seed() uint64 { return b.seed.Load() }
+
+// Accuse reports a stray; only the first is kept. It returns false if nobody
+// watches, so that nobody would hear of it.
+func (b *Beat) Accuse(s *Stray) bool {
+	alarm := b.alarm.Load()
+	if !b.stray.CompareAndSwap(nil, s) {
+		return true // and that has been heard of
+	}
+	if alarm == nil {
+		b.stray.Store(nil)
+		return false
+	}
+	close(*alarm)
+	return true
+}
+
+// Accused returns the stray that was reported, or nil: then the run is sound.
+func (b *Beat) Accused() *Stray { return b.stray.Load() }
+
+// Stray is the error of a run in which a goroutine that is none of the
+// simulator's used the Proc, or the context, of a process. What the two did at
+// once is not determined, so the run is left behind.
+type Stray struct {
+	Process string
+	Task    string
+	Stack   string // of the goroutine
+}
+
+func (s *Stray) Error() string {
+	return fmt.Sprintf("process %s (task %s): its Proc or its context was used by another goroutine, of which the simulator knows nothing: start tasks with p.Go or sim.Go(ctx, ...), not with go, and use neither after the run\n%s", s.Process, s.Task, s.Stack)
+}
+
+// Exited is the error of a run whose goroutine ended while the code of a process
+// was set up.
+type Exited struct{ Process string }
+
+func (e *Exited) Error() string {
+	return fmt.Sprintf("process %s ended the goroutine that runs the world, while it was made (runtime.Goexit, as t.FailNow, t.Fatal and t.Skip do): return or panic instead", e.Process)
+}
+
 // Blocked is the error of a run that was left behind.
 type Blocked struct {
 	Process string
@@ -42,18 +93,35 @@ func (b *Blocked) Error() string {
 }
 
 // Run calls run, which drives the world whose beat it is given, and returns its
-// error; if the beat stands still for limit of real time it returns a *[Blocked]
-// and leaves run behind. name gives the name of a process.
+// error; if the beat stands still for limit of real time it returns a *[Blocked],
+// if a stray is reported a *[Stray], and leaves run behind. name gives the name of
+// a process.
 func Run(beat *Beat, name func(proc int) string, limit time.Duration, run func() error) error {
+	alarm := make(chan struct{})
+	beat.alarm.Store(&alarm)
+	defer beat.alarm.Store(nil)
 	done := make(chan error, 1)
-	go func() { done <- run() }()
+	go func() {
+		var err error = &Exited{}
+		defer func() { done <- err }()
+		err = run()
+	}()
 	step := max(limit/4, time.Millisecond)
 	tick := time.NewTicker(step)
 	defer tick.Stop()
 	_, last := beat.Read()
 	for quiet := time.Duration(0); ; {
 		select {
+		case <-alarm:
+			return beat.Accused()
 		case err := <-done:
+			if s := beat.Accused(); s != nil {
+				return s
+			}
+			if exited, ok := errors.AsType[*Exited](err); ok && exited.Process == "" {
+				proc, _ := beat.Read()
+				exited.Process = name(proc)
+			}
 			return err
 		case <-tick.C:
 			proc, now := beat.Read()

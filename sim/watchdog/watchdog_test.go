@@ -2,6 +2,7 @@ package watchdog_test
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -167,6 +168,146 @@ func TestSpin(t *testing.T) {
 	})
 	if err != nil || r.End != sim.EndLimit {
 		t.Errorf("%v, ended with %s", err, r.End)
+	}
+}
+
+// TestExited: code that ends the goroutine while a process is made is named, and
+// the caller does not hang.
+func TestExited(t *testing.T) {
+	t.Parallel()
+	w := sim.NewWorld(sim.Config{}, sim.Calm{}, nil)
+	err := watchdog.Run(w.Heart(), func(i int) string { return w.Name(sim.ID(i)) }, time.Hour, func() error {
+		w.Serve("first", func() sim.Handler { return server(func(*sim.Proc, sim.Message) {}) })
+		w.Serve("second", func() sim.Handler { runtime.Goexit(); return nil })
+		return nil
+	})
+	if exited, ok := errors.AsType[*watchdog.Exited](err); !ok || exited.Process != "second" || !strings.Contains(err.Error(), "process second ended the goroutine") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The goroutines of TestStray: each uses a Proc as its process's own code does.
+func strayNow(p *sim.Proc)   { p.Now() }
+func strayYield(p *sim.Proc) { p.Yield("stray") }
+func straySleep(p *sim.Proc) { p.Sleep(time.Millisecond) }
+func strayCall(p *sim.Proc)  { p.Call(0, 1, 0) }
+func strayLock(p *sim.Proc)  { sim.NewMutex().Lock(p.Context()) }
+func strayAfter(p *sim.Proc) { sim.Sleep(p.Context(), time.Millisecond) }
+func strayDefer(p *sim.Proc) { defer p.Now(); p.Send(0, 1) }
+
+// TestStray: a goroutine that a process started and that uses the process's Proc
+// does not end the program; process, task and goroutine are named.
+func TestStray(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		use  func(p *sim.Proc)
+	}{
+		{"strayNow", strayNow}, {"strayYield", strayYield}, {"straySleep", straySleep}, {"strayCall", strayCall},
+		{"strayLock", strayLock}, {"strayAfter", strayAfter}, {"strayDefer", strayDefer},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			// The goroutine runs while the process behind does, which waits for it.
+			use, used := make(chan bool), make(chan bool)
+			err := stray(func(p *sim.Proc) {
+				go func() {
+					defer close(used)
+					<-use
+					x.use(p)
+				}()
+				p.Sleep(time.Hour)
+			}, func() { close(use); <-used })
+			accused(t, err, x.name)
+		})
+	}
+	t.Run("one that the process waits for", func(t *testing.T) {
+		t.Parallel()
+		err := stray(func(p *sim.Proc) {
+			used := make(chan bool)
+			go func() {
+				defer close(used)
+				straySleep(p)
+				p.Sleep(time.Hour)
+			}()
+			<-used
+		}, func() {})
+		accused(t, err, "TestStray")
+	})
+	t.Run("one that outlives the run", func(t *testing.T) {
+		t.Parallel()
+		over := make(chan bool)
+		err := stray(func(p *sim.Proc) {
+			go func() { <-over; strayNow(p) }()
+		}, func() { close(over); time.Sleep(time.Second) })
+		accused(t, err, "strayNow")
+	})
+}
+
+// stray runs P beside another process, which calls then after 10 ms.
+func stray(f func(p *sim.Proc), then func()) error {
+	w := sim.NewWorld(sim.Config{}, sim.Calm{}, nil)
+	w.Serve("before", func() sim.Handler { return server(func(p *sim.Proc, m sim.Message) {}) })
+	w.Spawn("P", func() sim.Runner {
+		return line(func(p *sim.Proc) { p.Go("task", f); p.Sleep(20 * time.Millisecond) })
+	})
+	w.Spawn("behind", func() sim.Runner {
+		return line(func(p *sim.Proc) { p.Sleep(10 * time.Millisecond); then() })
+	})
+	return watchdog.Run(w.Heart(), func(i int) string { return w.Name(sim.ID(i)) }, time.Hour, func() error {
+		w.Run()
+		return nil
+	})
+}
+
+// accused expects that the task of P is, with a stack that shows a function.
+func accused(t *testing.T, err error, function string) {
+	t.Helper()
+	s, ok := errors.AsType[*watchdog.Stray](err)
+	if !ok {
+		t.Fatalf("got %v, want a *Stray", err)
+	}
+	if s.Process != "P" || s.Task != "task" || !strings.Contains(s.Stack, function) {
+		t.Errorf("process %s, task %s; expected P, task, and a stack that shows %s:\n%s", s.Process, s.Task, function, s.Stack)
+	}
+	if !strings.HasPrefix(err.Error(), "process P (task task): its Proc or its context was used by another goroutine") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestStrayUnwatched: where nobody would hear of it, the panic itself is the
+// sentence.
+func TestStrayUnwatched(t *testing.T) {
+	var kept *sim.Proc
+	if _, err := watch(limit, sim.Config{}, func(p *sim.Proc) { kept = p }); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		err, ok := recover().(error)
+		if _, stray := errors.AsType[*watchdog.Stray](err); !ok || !stray {
+			t.Errorf("got %v, want a *Stray", err)
+		}
+	}()
+	kept.Now()
+}
+
+// TestAccuse: the first stray is kept, and one that nobody hears of is not.
+func TestAccuse(t *testing.T) {
+	var b watchdog.Beat
+	first, second := &watchdog.Stray{Process: "first"}, &watchdog.Stray{Process: "second"}
+	if b.Accuse(first) || b.Accused() != nil {
+		t.Error("heard of, though nobody watches")
+	}
+	err := watchdog.Run(&b, nil, time.Hour, func() error {
+		if !b.Accuse(first) || !b.Accuse(second) {
+			t.Error("not heard of")
+		}
+		return nil
+	})
+	if err != error(first) || b.Accused() != first {
+		t.Errorf("got %v", err)
+	}
+	if !b.Accuse(second) {
+		t.Error("a stray of a run that was left behind ends the program")
 	}
 }
 

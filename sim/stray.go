@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"staleproof/sim/watchdog"
+)
+
+// outermost are the functions by which a process's code is called: whatever runs
+// below one of them runs on a stack of the simulator.
+var outermost = [...]string{"staleproof/sim.(*Proc).main", "staleproof/sim.(*process).start"}
+
+// inside reports whether the caller runs on a stack of the simulator, and not on
+// a goroutine that a process started.
+func inside() bool {
+	var pcs [64]uintptr
+	for skip := 2; ; skip += len(pcs) {
+		n := runtime.Callers(skip, pcs[:])
+		frames := runtime.CallersFrames(pcs[:n])
+		for more := n > 0; more; {
+			var f runtime.Frame
+			f, more = frames.Next()
+			if f.Function == outermost[0] || f.Function == outermost[1] {
+				return true
+			}
+		}
+		if n < len(pcs) {
+			return false
+		}
+	}
+}
+
+// mustBeInside ends a goroutine that is none of the simulator's. A panic there
+// could not be recovered from and would end the whole program, so it is raised
+// only where no watchdog could report the mistake.
+func (p *Proc) mustBeInside() {
+	if inside() {
+		return
+	}
+	if s := p.straying(); !p.w.beat.Accuse(s) {
+		panic(s)
+	}
+	runtime.Goexit()
+}
+
+// straying is p as it was found in the hands of another goroutine.
+func (p *Proc) straying() *watchdog.Stray {
+	return &watchdog.Stray{Process: p.n.name, Task: p.name, Stack: string(debug.Stack())}
+}
+
+// ownStack cuts off a stack what belongs to the simulator: the frames above the
+// panic, or runtime.Goexit, and from the process's outermost on.
+func ownStack(stack string) string {
+	head, rest, _ := strings.Cut(stack, "\n")
+	lines := strings.SplitAfter(rest, "\n")
+	from, to := 0, len(lines)
+	for i := 0; i+1 < len(lines); i += 2 {
+		call := lines[i]
+		switch {
+		case from == 0 && (strings.HasPrefix(call, "panic(") || strings.HasPrefix(call, "runtime.Goexit(")):
+			from = i + 2
+		case strings.HasPrefix(call, outermost[0]+"("), strings.HasPrefix(call, outermost[1]+"("):
+			to = i
+		}
+		if to < len(lines) {
+			break
+		}
+	}
+	return head + "\n" + strings.Join(lines[from:to], "")
+}
