@@ -40,6 +40,9 @@ type StoreDeleter interface {
 // Copies of a message are answered from a record of replies, so that the store
 // need not know of them. At the arrival of each request the store may crash.
 func Serve(s StoreServer) sim.Handler {
+	if s == nil {
+		panic(sim.Misuse("Serve: expected a store, found nil"))
+	}
 	return &served{store: s, replies: map[int64]Reply{}}
 }
 

@@ -118,14 +118,16 @@ func (r *Runner) header(p *Params) history.Header {
 }
 
 // Run runs a plan and judges it.
-func (r *Runner) Run(p *Plan) Outcome {
+func (r *Runner) Run(p *Plan) Outcome { return r.start(p, false) }
+
+func (r *Runner) start(p *Plan, full bool) Outcome {
 	r.seeded = sim.Seeded{Seed: p.Seed, Rates: p.Rates}
 	if len(p.Overrides) == 0 {
-		return r.run(&p.Params, &r.seeded, false)
+		return r.run(&p.Params, &r.seeded, full)
 	}
 	r.replay.Reset(p.Overrides)
 	r.under = sim.Override{Schedule: &r.replay, Under: &r.seeded}
-	return r.run(&p.Params, &r.under, false)
+	return r.run(&p.Params, &r.under, full)
 }
 
 // Replay runs a schedule and judges it.
@@ -138,7 +140,12 @@ func (r *Runner) Replay(p *Params, s sim.Schedule) Outcome {
 func (r *Runner) Record(p *Params, s sim.Schedule) (Outcome, *history.History) {
 	r.replay.Reset(s)
 	o := r.run(p, &r.replay, true)
-	return o, &history.History{Header: r.header(p), Events: slices.Clone(r.log.Events())}
+	return o, r.recorded(p)
+}
+
+// recorded is all that happened in the last run, which was recorded.
+func (r *Runner) recorded(p *Params) *history.History {
+	return &history.History{Header: r.header(p), Events: slices.Clone(r.log.Events())}
 }
 
 func (r *Runner) run(p *Params, chooser sim.Chooser, full bool) Outcome {
@@ -177,7 +184,7 @@ func (r *Runner) judge(res sim.Result) Outcome {
 		o.Violations = append(o.Violations, checker.Violation{Property: PanicProperty,
 			Message: fmt.Sprintf("broke %s: %v", PanicProperty, res.Panic), Events: []int64{res.Notes}})
 	case sim.EndLimit:
-		o.Inconclusive = append(o.Inconclusive, "every property: the run did not end within its limit of events")
+		o.Inconclusive = append(o.Inconclusive, fmt.Sprintf("every property: the run did not end within its limits: %v", res.Limit))
 	}
 	return o
 }

@@ -101,61 +101,6 @@ func FuzzParseToken(f *testing.F) {
 	})
 }
 
-// twoStep checks the token in one step and writes in the next.
-type twoStep struct {
-	highest model.Token
-	atomic  bool
-}
-
-func (s *twoStep) Write(p *sim.Proc, r model.Request) model.Reply {
-	if s.atomic {
-		p.Yield("before the check")
-	}
-	if r.Token < s.highest {
-		return model.Stale(s.highest)
-	}
-	if !s.atomic {
-		p.Yield("between check and write")
-	}
-	s.highest = r.Token
-	return model.OK(r.Value)
-}
-
-func newTestRunner(t *testing.T, opt Options) *Runner {
-	t.Helper()
-	r, err := NewRunner(&textbook, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Close)
-	return r
-}
-
-// TestUsersStore: what Test does with a user's store, without failing this test.
-func TestUsersStore(t *testing.T) {
-	store := func(atomic bool) Options {
-		return Options{NewStore: func() sim.Handler { return model.Serve(&twoStep{atomic: atomic}) }}
-	}
-	failure, err := seedsForTest("TestTwoStep", newTestRunner(t, store(false)), 2000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "users-store.golden", failure)
-
-	_, token, _ := strings.Cut(failure, ReplayVariable+"='")
-	token, _, _ = strings.Cut(token, "'")
-	replayed, err := replayForTest("TestTwoStep", newTestRunner(t, store(false)), token)
-	if err != nil || replayed != failure {
-		t.Errorf("expected the replay to fail alike, found %v\n%s", err, replayed)
-	}
-	if _, err := replayForTest("TestTwoStep", newTestRunner(t, store(true)), token); err == nil || !strings.Contains(err.Error(), "diverged") {
-		t.Errorf("expected the corrected store to diverge from the token, found %v", err)
-	}
-	if failure, err := seedsForTest("TestTwoStep", newTestRunner(t, store(true)), 2000); failure != "" || err != nil {
-		t.Errorf("expected the corrected store to pass, found %v\n%s", err, failure)
-	}
-}
-
 func TestMain(m *testing.M) {
 	os.Unsetenv(ReplayVariable)
 	os.Exit(m.Run())

@@ -40,6 +40,7 @@ type Proc struct {
 	killed   bool
 	driving  bool // it drives the world from its stack; a panic is the world's then
 	returned bool // what it runs came to its end
+	reused   bool // the record was another task's before
 	unwinds  int  // how often it was unwound since it was killed
 	call     int64
 	steps    []Step // of this wait, under Untimed and Bounded
@@ -318,8 +319,7 @@ const maxUnwinds = 1000
 //
 //go:noinline
 func (p *Proc) unwind() {
-	if p.w.unproved > 0 || p.driving {
-		p.w.unproved--
+	if p.w.wary > 0 || p.driving {
 		p.mustBeInside()
 	}
 	if p.unwinds++; p.unwinds > maxUnwinds {

@@ -75,6 +75,7 @@ func (n *process) newTask(name string) *Proc {
 	if k := len(w.freeTasks); k > 0 {
 		p = w.freeTasks[k-1]
 		w.freeTasks = w.freeTasks[:k-1]
+		p.reused = true
 	} else {
 		p = &Proc{w: w, slot: int32(len(w.slots))}
 		p.ctx.p = p
@@ -212,6 +213,10 @@ func (w *World) free(p *Proc) {
 	p.killed, p.driving, p.returned, p.unwinds = false, false, false, 0
 	p.steps = p.steps[:0]
 	p.alarm = 0
+	if w.wary > 0 {
+		w.resting = append(w.resting, p)
+		return
+	}
 	w.freeTasks = append(w.freeTasks, p)
 }
 

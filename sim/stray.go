@@ -47,25 +47,32 @@ func (p *Proc) mustBeInside() {
 
 // straying is p as it was found in the hands of another goroutine.
 func (p *Proc) straying() *watchdog.Stray {
-	return &watchdog.Stray{Process: p.n.name, Task: p.name, Stack: string(debug.Stack())}
+	return &watchdog.Stray{Process: p.n.name, Task: p.name, Unsure: p.reused, Stack: ownStack(string(debug.Stack()))}
 }
 
 // ownStack cuts off a stack what belongs to the simulator: the frames above the
-// panic, or runtime.Goexit, and from the process's outermost on.
+// panic, or runtime.Goexit, or else above the call by which the process's code
+// came in, and those from the process's outermost on.
 func ownStack(stack string) string {
 	head, rest, _ := strings.Cut(stack, "\n")
 	lines := strings.SplitAfter(rest, "\n")
 	from, to := 0, len(lines)
-	for i := 0; i+1 < len(lines); i += 2 {
+	own := false // a frame of the process's code was seen
+	for i := 0; i+1 < len(lines) && to == len(lines); i += 2 {
 		call := lines[i]
 		switch {
-		case from == 0 && (strings.HasPrefix(call, "panic(") || strings.HasPrefix(call, "runtime.Goexit(")):
-			from = i + 2
+		case strings.HasPrefix(call, "panic("), strings.HasPrefix(call, "runtime.Goexit("):
+			if !own {
+				from, own = i+2, true
+			}
 		case strings.HasPrefix(call, outermost[0]+"("), strings.HasPrefix(call, outermost[1]+"("):
 			to = i
-		}
-		if to < len(lines) {
-			break
+		case strings.HasPrefix(call, "staleproof/sim.") && !strings.Contains(lines[i+1], "_test.go:"):
+			if !own {
+				from = i
+			}
+		default:
+			own = own || from > 0
 		}
 	}
 	return head + "\n" + strings.Join(lines[from:to], "")

@@ -152,9 +152,10 @@ type World struct {
 	panic  *Panic
 	limits *Limit // that were reached
 	closed bool
-	// unproved is how many more tasks are asked, when they are unwound, whether that
-	// is on a stack of the simulator: a mistake of that kind shows soon.
-	unproved int
+	// wary is for how many more runs strays are looked for with effort, and the records
+	// of tasks rest, so that a stray finds its own: such a mistake shows soon.
+	wary    int
+	resting []*Proc
 
 	plain   []uintptr
 	beat    watchdog.Beat
@@ -164,7 +165,7 @@ type World struct {
 // NewWorld returns a world without processes. Close it when it is not used any
 // more.
 func NewWorld(cfg Config, chooser Chooser, observer Observer) *World {
-	w := &World{unproved: 32}
+	w := &World{}
 	w.base.onChain = true
 	w.Reset(cfg, chooser, observer)
 	return w
@@ -177,6 +178,7 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 		panic(Misuse(err.Error()))
 	}
 	w.giveUp()
+	w.trust()
 	w.cfg, w.chooser, w.observer, w.script = cfg, chooser, observer, nil
 	w.seeded, _ = chooser.(*Seeded)
 	w.untier, _ = chooser.(Untier)

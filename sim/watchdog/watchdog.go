@@ -67,11 +67,16 @@ func (b *Beat) Accused() *Stray { return b.stray.Load() }
 type Stray struct {
 	Process string
 	Task    string
+	Unsure  bool   // it may also be of a task that ended before
 	Stack   string // of the goroutine
 }
 
 func (s *Stray) Error() string {
-	return fmt.Sprintf("process %s (task %s): its Proc or its context was used by another goroutine, of which the simulator knows nothing: start tasks with p.Go or sim.Go(ctx, ...), not with go, and use neither after the run\n%s", s.Process, s.Task, s.Stack)
+	who := fmt.Sprintf("process %s (task %s)", s.Process, s.Task)
+	if s.Unsure {
+		who += ", or one that ended before it"
+	}
+	return fmt.Sprintf("%s: its Proc or its context was used by another goroutine, of which the simulator knows nothing: start tasks with p.Go or sim.Go(ctx, ...), not with go, and use neither after the run\n%s", who, s.Stack)
 }
 
 // Exited is the error of a run whose goroutine ended while the code of a process
