@@ -104,11 +104,19 @@ func (c *Priorities) Choose(ch Choice) int {
 		// The tasks of a process have no names here: each draw is a priority.
 		return below(scramble(c.Seed^uint64(ch.Proc+1)<<32^uint64(ch.Count)), ch.Options)
 	case SiteDelay:
+		if ch.Count >= lateMessages {
+			return 0
+		}
 		late := c.Levels - 1 - below(c.priority(ch.Proc), c.Levels)
 		return min(late, ch.Options-1)
 	}
 	return 0
 }
+
+// lateMessages is how many messages of a process its priority makes late: if it
+// were all, and two ways are as long as a timeout, a process that tries again would
+// do so for ever.
+const lateMessages = 256
 
 // priority is that of a process; the last to have dropped is the lowest.
 func (c *Priorities) priority(proc int32) uint64 {

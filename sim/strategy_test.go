@@ -106,6 +106,9 @@ func TestPriorities(t *testing.T) {
 		if k := c.Choose(Choice{Key: Key{Proc: 2, Site: SiteDelay}, Options: 4}); k != 3 {
 			t.Errorf("seed %d: expected the greatest delay for the lowest, found %d", seed, k)
 		}
+		if k := c.Choose(Choice{Key: Key{Proc: 2, Site: SiteDelay, Count: lateMessages}, Options: 4}); k != 0 {
+			t.Errorf("seed %d: expected an end to delays, found %d", seed, k)
+		}
 	}
 }
 

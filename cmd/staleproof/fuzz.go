@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -246,7 +247,9 @@ func (a *app) search(ctx context.Context, t *trial, o *fuzzOptions, limit time.D
 	keep(f.fuzz)
 	began := time.Now()
 	a.status.begin(name(t.scenario.Name, t.defect()))
-	f.fuzz.Progress = func(p search.Progress) { a.status.tell(func() string { return fuzzStatus(f.fuzz, p, began, limit) }) }
+	f.fuzz.Progress = func(p search.Progress) {
+		a.status.tell(119, func() string { return fuzzStatus(f.fuzz, p, began, limit) })
+	}
 	var err error
 	if f.campaign, err = f.fuzz.Run(); err != nil {
 		return nil, err
@@ -288,29 +291,16 @@ func fuzzStatus(f *search.Fuzz, p search.Progress, began time.Time, limit time.D
 			left = bySeeds
 		}
 	}
-	return fmt.Sprintf("%s, %s/s, %s, %s, coverage %s, %s left", number(p.Schedules, "schedule"), count(int64(rate)),
-		number(p.Events, "event"), number(int64(p.Findings), "finding"), count(int64(p.Coverage)), max(0, left).Round(time.Second))
+	return fmt.Sprintf("%s, %s/s, %s, %s, coverage %s, %d MB, %s left", number(p.Schedules, "schedule"), count(int64(rate)),
+		number(p.Events, "event"), number(int64(p.Findings), "finding"), count(int64(p.Coverage)), peakMemory(), max(0, left).Round(time.Second))
 }
 
-// tell writes what text returns behind the name of the work, if it is time to.
-func (s *status) tell(text func() string) {
-	if s.off {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	if now.Before(s.next) {
-		return
-	}
-	s.next = now.Add(s.interval(everyStatus))
-	line := s.what + ": " + text()
-	if s.tty {
-		fmt.Fprintf(s.w, "\r\x1b[K%.119s", line)
-		s.shown = true
-		return
-	}
-	fmt.Fprintf(s.w, "%s\n", line)
+// peakMemory is how much memory the program has asked the system for, in MB: the
+// runtime keeps what it gives back in this count.
+func peakMemory() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64() >> 20)
 }
 
 // fuzzedLine is a searched scenario for machines.
@@ -452,7 +442,7 @@ func (a *app) fuzzVerdict(results []*result, took time.Duration) string {
 			bad = append(bad, r.complaint())
 		}
 	}
-	effort := fmt.Sprintf(" (%.1f s)", took.Seconds())
+	effort := fmt.Sprintf(" (%.1f s, %d MB)", took.Seconds(), peakMemory())
 	switch {
 	case len(bad) > 0:
 		return wrap(a.style(red, "violated:")+" ", "  ", strings.Join(bad, ", ")+effort)

@@ -35,11 +35,12 @@ func invoke(args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), longWork.ReplaceAllString(errs.String(), "")
 }
 
-var longWork = regexp.MustCompile(`(?m)^.*: [0-9,]+ schedules, [0-9,]+/s\n`)
+var longWork = regexp.MustCompile(`(?m)^.*: [0-9,]+ schedules, [0-9,]+/s(, .* left)?\n`)
 
-// Times are the only thing that may differ between two runs.
+// Times, and what memory that took, are the only things that may differ between two
+// runs.
 var (
-	textSeconds = regexp.MustCompile(`\([0-9.]+ s\)`)
+	textSeconds = regexp.MustCompile(`\([0-9.]+ s(, [0-9]+ MB)?\)`)
 	jsonSeconds = regexp.MustCompile(`"seconds":[0-9.]+`)
 )
 
@@ -565,7 +566,7 @@ func TestStatus(t *testing.T) {
 		if b.Len() > 0 {
 			t.Errorf("%s: expected nothing at once, found %q", c.reason, b.String())
 		}
-		s.next = s.since
+		s.next.Store(s.since.UnixNano())
 		s.progress(12800, 1280000)
 		if said := strings.Contains(b.String(), "textbook: 12,800 schedules, "); said != c.said {
 			t.Errorf("%s: found %q", c.reason, b.String())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,10 +15,11 @@ type status struct {
 	tty bool
 	off bool
 
+	next atomic.Int64 // when to say something again, in ns of Unix time: no lock until then
+
 	mu    sync.Mutex
 	what  string
 	since time.Time // when this work began
-	next  time.Time // when to say something again
 	shown bool      // a line stands on the terminal
 }
 
@@ -32,8 +34,8 @@ func (s *status) begin(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.what, s.since = what, time.Now()
-	if s.next.IsZero() || s.tty {
-		s.next = s.since.Add(s.interval(firstStatus))
+	if s.next.Load() == 0 || s.tty {
+		s.next.Store(s.since.Add(s.interval(firstStatus)).UnixNano())
 	}
 }
 
@@ -46,20 +48,25 @@ func (s *status) interval(onTerminal time.Duration) time.Duration {
 
 // progress is called by several goroutines, with counts that may go back.
 func (s *status) progress(schedules, events int64) {
-	if s.off {
+	s.tell(79, func() string {
+		took := time.Since(s.since)
+		return fmt.Sprintf("%s, %s/s", number(schedules, "schedule"), count(int64(float64(schedules)/took.Seconds())))
+	})
+}
+
+// tell writes what text returns behind the name of the work, if it is time to, and
+// on a terminal no more than that many columns of it.
+func (s *status) tell(columns int, text func() string) {
+	now := time.Now()
+	next := s.next.Load()
+	if s.off || now.UnixNano() < next || !s.next.CompareAndSwap(next, now.Add(s.interval(everyStatus)).UnixNano()) {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
-	if now.Before(s.next) {
-		return
-	}
-	s.next = now.Add(s.interval(everyStatus))
-	took := now.Sub(s.since)
-	line := fmt.Sprintf("%s: %s, %s/s", s.what, number(schedules, "schedule"), count(int64(float64(schedules)/took.Seconds())))
+	line := s.what + ": " + text()
 	if s.tty {
-		fmt.Fprintf(s.w, "\r\x1b[K%.79s", line)
+		fmt.Fprintf(s.w, "\r\x1b[K%.*s", columns, line)
 		s.shown = true
 		return
 	}

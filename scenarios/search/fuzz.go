@@ -10,8 +10,6 @@ import (
 
 	"staleproof/checker"
 	"staleproof/scenarios"
-	"staleproof/sim"
-	"staleproof/sim/watchdog"
 )
 
 // Fuzz looks for schedules that break a scenario, with one strategy or several.
@@ -326,14 +324,7 @@ func (g *fuzzing) merge(parts []part) error {
 
 // watched runs a part under the watchdog.
 func (w *fuzzer) watched(c *part, from, to uint64) {
-	limit := w.g.Limit
-	if limit <= 0 {
-		limit = 10 * time.Second
-	}
-	world := w.r.World()
-	c.err = watchdog.Run(world.Heart(), func(p int) string { return world.Name(sim.ID(p)) }, limit, func() error {
-		return guarded(w.g.seed(from), func() error { return w.part(c, from, to) })
-	})
+	c.err = watched(w.r, w.g.Limit, w.g.seed(from), func() error { return w.part(c, from, to) })
 }
 
 // part runs seeds until as many properties are broken as were asked for.
@@ -391,5 +382,5 @@ func (f *Fuzz) Verdict(c *Campaign) *Verdict {
 
 // Explain shrinks and explains the first kill of a property; see [Sweep.Explain].
 func (f *Fuzz) Explain(c *Campaign, property string) (*Finding, error) {
-	return (&Sweep{Scenario: f.Scenario, Options: f.Options, From: f.From}).Explain(&c.Result, property)
+	return (&Sweep{Scenario: f.Scenario, Options: f.Options, From: f.From, Limit: f.Limit}).Explain(&c.Result, property)
 }

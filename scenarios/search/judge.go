@@ -26,8 +26,9 @@ type Verdict struct {
 }
 
 // maxSweep is how many seeds are swept in one piece: it bounds the memory, which
-// grows with the seeds of a sweep.
-const maxSweep = 1 << 18
+// grows with the seeds of a sweep. At its end the workers wait for each other, some
+// ten schedules long.
+const maxSweep = 1 << 14
 
 // Judge sweeps as a system under test is judged: up to the first schedule that
 // breaks a property. Nothing broken is satisfied only if every property could be
@@ -200,26 +201,23 @@ type Finding struct {
 }
 
 // Explain shrinks the first kill of a property and says in words what happened
-// in it. The property must be one of r.Broken().
+// in it. The property must be one of r.Broken(). Errors are those of [Sweep.Run].
 func (s *Sweep) Explain(r *Result, property string) (*Finding, error) {
 	k, ok := r.Kill(property)
 	if !ok {
 		return nil, fmt.Errorf("explain: expected a property that was broken, found %s", property)
 	}
-	small, err := Shrink(s.Scenario, s.Options, k, property)
-	if err != nil {
-		return nil, err
-	}
-	run, err := scenarios.NewRunner(s.Scenario, s.Options)
-	if err != nil {
-		return nil, err
-	}
-	defer run.Close()
-	f, err := run.Explain(&small.Params, k.Seed, small.Schedule, small.Digest, property)
-	if err != nil {
-		return nil, err
-	}
-	return &Finding{Finding: f, Schedule: int64(k.Seed - s.From), Decisions: len(k.Schedule), Runs: small.Runs}, nil
+	var found *Finding
+	err := s.with(k.Seed, func(run *scenarios.Runner) error {
+		small := shrink(run, k, property)
+		f, err := run.Explain(&small.Params, k.Seed, small.Schedule, small.Digest, property)
+		if err != nil {
+			return err
+		}
+		found = &Finding{Finding: f, Schedule: int64(k.Seed - s.From), Decisions: len(k.Schedule), Runs: small.Runs}
+		return nil
+	})
+	return found, err
 }
 
 // PanicError is a panic of the judge, the chooser or the code around them: a

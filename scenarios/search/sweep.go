@@ -6,6 +6,7 @@
 package search
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"sync"
@@ -38,6 +39,8 @@ type Sweep struct {
 	Progress func(schedules, events int64)
 	// Quit, if not nil and closed, ends the sweep early; what it has then stands.
 	Quit <-chan struct{}
+	// perChunk replaces chunkSize, if not 0.
+	perChunk uint64
 }
 
 // Kill is a schedule that broke properties.
@@ -102,7 +105,8 @@ func (s *Sweep) Run() (*Result, error) {
 	if s.To <= s.From {
 		return &Result{Inconclusive: map[string]int64{}}, nil
 	}
-	chunks := make([]chunk, (s.To-s.From+chunkSize-1)/chunkSize)
+	size := cmp.Or(s.perChunk, chunkSize)
+	chunks := make([]chunk, (s.To-s.From+size-1)/size)
 	var next, stop atomic.Int64
 	stop.Store(int64(len(chunks)))
 	var schedules, events atomic.Int64
@@ -124,7 +128,8 @@ func (s *Sweep) Run() (*Result, error) {
 					break
 				}
 				c := &chunks[i]
-				s.sweep(r, plan, c, s.From+uint64(i)*chunkSize)
+				from := s.From + uint64(i)*size
+				s.sweep(r, plan, c, from, min(from+size, s.To))
 				if c.err != nil {
 					lower(&stop, i)
 					return // its world may hang: it is left behind
@@ -221,21 +226,26 @@ func (r *Result) add(o *Result) {
 }
 
 // sweep runs a chunk under the watchdog.
-func (s *Sweep) sweep(r *scenarios.Runner, plan func(uint64) scenarios.Plan, c *chunk, from uint64) {
-	limit := s.Limit
+func (s *Sweep) sweep(r *scenarios.Runner, plan func(uint64) scenarios.Plan, c *chunk, from, to uint64) {
+	c.err = watched(r, s.Limit, from, func() error { return s.seeds(r, plan, c, from, to) })
+}
+
+// watched calls run, which runs schedules of r near a seed, under the watchdog. If
+// the error is a *[watchdog.Blocked], r is left behind and must not be used again.
+func watched(r *scenarios.Runner, limit time.Duration, seed uint64, run func() error) error {
 	if limit <= 0 {
 		limit = 10 * time.Second
 	}
 	w := r.World()
-	c.err = watchdog.Run(w.Heart(), func(p int) string { return w.Name(sim.ID(p)) }, limit, func() error {
-		return guarded(from, func() error { return s.seeds(r, plan, c, from) })
+	return watchdog.Run(w.Heart(), func(p int) string { return w.Name(sim.ID(p)) }, limit, func() error {
+		return guarded(seed, run)
 	})
 }
 
 // seeds runs the seeds of a chunk, until one stops the sweep.
-func (s *Sweep) seeds(r *scenarios.Runner, plan func(uint64) scenarios.Plan, c *chunk, from uint64) error {
+func (s *Sweep) seeds(r *scenarios.Runner, plan func(uint64) scenarios.Plan, c *chunk, from, to uint64) error {
 	c.Inconclusive = map[string]int64{}
-	for seed := from; seed < min(from+chunkSize, s.To) && !c.stopped; seed++ {
+	for seed := from; seed < to && !c.stopped; seed++ {
 		p := plan(seed)
 		o := r.Run(&p)
 		c.Schedules++
@@ -247,7 +257,9 @@ func (s *Sweep) seeds(r *scenarios.Runner, plan func(uint64) scenarios.Plan, c *
 			c.Inconclusive[name]++
 		}
 		if len(o.Violations) > 0 {
-			c.Kills = append(c.Kills, killOf(seed, &p.Params, &o))
+			if len(missing(o.Broken(), &c.Result)) > 0 {
+				c.Kills = append(c.Kills, killOf(seed, &p.Params, &o))
+			}
 			c.stopped = s.stops(&o)
 		}
 		if err := r.Recheck(seed, &p.Params, &o); err != nil {

@@ -158,6 +158,30 @@ func TestBlockedProcessIsNamed(t *testing.T) {
 	}
 }
 
+// TestExplainIsWatched: a store that blocks only when its failure is run again is
+// named as well.
+func TestExplainIsWatched(t *testing.T) {
+	block := make(chan int)
+	again := false
+	opt := scenarios.Options{Properties: []string{"no-stale-write"}, NewStore: func() sim.Handler {
+		if again {
+			return model.Serve(&odd{block: block})
+		}
+		return model.Serve(&odd{panic: true})
+	}}
+	s := Sweep{Scenario: textbook(t), Options: opt, To: 200, Limit: 200 * time.Millisecond}
+	r, err := s.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again = true
+	_, err = s.Explain(r, scenarios.PanicProperty)
+	var blocked *watchdog.Blocked
+	if !errors.As(err, &blocked) || blocked.Process != "store" {
+		t.Errorf("expected the store to be named, found %v", err)
+	}
+}
+
 func TestNondeterminismIsFound(t *testing.T) {
 	_, err := sweepOdd(t, odd{runs: new(int)})
 	var other *scenarios.NondeterminismError
