@@ -109,7 +109,10 @@ type Finding struct {
 	// Decisions are the choices of the schedule that differ from the calm run,
 	// in words: "A paused for 35s before its write".
 	Decisions []string `json:"decisions"`
-	Replay    string   `json:"replay,omitempty"` // the command that reproduces it; empty for a recorded history
+	// Work is how much less of it there is than in the scenario, in words:
+	// "2 of 3 clients". Empty where that is not so.
+	Work   []string `json:"work,omitempty"`
+	Replay string   `json:"replay,omitempty"` // the command that reproduces it; empty for a recorded history
 	// Partial are porcupine's partial linearizations, for a history that it
 	// judged: orders, none of which can be made longer, in which the
 	// specification explains as many operations as possible, each named by its

@@ -205,6 +205,9 @@ func words(f *Finding) string {
 	for _, d := range f.Decisions {
 		fmt.Fprintf(&b, "  - %s\n", d)
 	}
+	if len(f.Work) > 0 {
+		fmt.Fprintf(&b, "With less work: %s\n", strings.Join(f.Work, ", "))
+	}
 	if f.Replay != "" {
 		fmt.Fprintf(&b, "\nReplay:\n  %s\n", f.Replay)
 	}

@@ -196,6 +196,7 @@ type Finding struct {
 	Defects   model.Defects
 	Run       Recorded // its token replays it
 	Decisions []string // in words
+	Work      []string // that is less than the scenario's, in words
 	History   *history.History
 	Stack     string // of a panic
 }
@@ -215,9 +216,9 @@ func (r *Runner) Explain(p *Params, seed uint64, s sim.Schedule, digest uint64, 
 		}
 		v.Events = slices.Clone(v.Events)
 		f := &Finding{Scenario: r.sc.Name, Defects: r.opt.Defects, History: h,
-			Run: Recorded{Scenario: r.sc.Name, Revision: r.sc.Revision, Defects: r.opt.Defects, Timing: r.opt.Timing, Params: *p, Seed: seed, Schedule: taken, Digest: digest}}
+			Run: Recorded{Scenario: r.sc.Name, Revision: r.sc.Revision, Defects: r.opt.Defects, Timing: r.opt.Timing, Params: *p, Seed: seed, Schedule: taken, Digest: digest, Marks: MarksOf(h)}}
 		f.Finding = r.explain(h, v)
-		f.Decisions = r.Decisions(p, taken)
+		f.Decisions, f.Work = r.Decisions(p, taken), r.Work(p)
 		h.Header.Replay = f.Run.Token()
 		if o.Result.Panic != nil {
 			f.Stack = o.Result.Panic.Stack
@@ -234,11 +235,11 @@ func (r *Runner) explain(h *history.History, v checker.Violation) checker.Findin
 	return checker.Finding{Violation: v, Guarantee: "No process panics."}
 }
 
-// Decisions says in words what differs from the calm run of the scenario's
-// defaults: the parameters first, then the schedule.
+// Decisions says in words which decisions there are: the parameters first, unless
+// they are only less work, then the schedule.
 func (r *Runner) Decisions(p *Params, s sim.Schedule) []string {
 	var words []string
-	for _, d := range p.diff(r.sc.Params) {
+	for _, d := range r.decided(p) {
 		words = append(words, fmt.Sprintf("%s is %s, not %s", d.Name, d.Text(p, r.opt.Timing), d.Text(&r.sc.Params, r.opt.Timing)))
 	}
 	names := r.world.Names()
@@ -247,6 +248,26 @@ func (r *Runner) Decisions(p *Params, s sim.Schedule) []string {
 	}
 	return words
 }
+
+// Work says in words how much less work there is than in the scenario: "2 of 3
+// clients". That is no decision, it only makes the run smaller.
+func (r *Runner) Work(p *Params) []string {
+	var words []string
+	for _, d := range p.diff(r.sc.Params) {
+		if d.lessWork(p, &r.sc.Params) {
+			words = append(words, fmt.Sprintf("%d of %d %s", d.Get(p), d.Get(&r.sc.Params), d.Name))
+		}
+	}
+	return words
+}
+
+// decided lists the parameters that are a decision.
+func (r *Runner) decided(p *Params) []Param {
+	return slices.DeleteFunc(p.diff(r.sc.Params), func(d Param) bool { return d.lessWork(p, &r.sc.Params) })
+}
+
+// CountDecisions is how many decisions there are, as [Runner.Decisions] lists them.
+func (r *Runner) CountDecisions(p *Params, s sim.Schedule) int { return len(r.decided(p)) + len(s) }
 
 // rerunEvery is how often a run that broke nothing is run twice: 5 %.
 const rerunEvery = 20

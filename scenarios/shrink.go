@@ -93,16 +93,16 @@ func (s *shrinker) less(of func(*Params) *int64, n int64) bool {
 	return s.try(p, s.best.Schedule)
 }
 
+// lessWork says whether p has less of the workload's parameter d than base.
+func (d Param) lessWork(p, base *Params) bool {
+	return d.Get(p) < d.Get(base) && slices.ContainsFunc(workload, func(w workParam) bool { return w.of(p) == d.of(p) })
+}
+
 // restore sets parameters back to the scenario's own, unless they are less work.
 func (s *shrinker) restore() bool {
 	changed := false
-	for _, d := range s.best.Params.diff(s.r.sc.Params) {
+	for _, d := range s.r.decided(&s.best.Params) {
 		p := s.best.Params
-		if slices.ContainsFunc(workload, func(w workParam) bool {
-			return w.of(&p) == d.of(&p) && d.Get(&p) < d.Get(&s.r.sc.Params)
-		}) {
-			continue
-		}
 		*d.of(&p) = d.Get(&s.r.sc.Params)
 		changed = s.try(p, s.best.Schedule) || changed
 	}

@@ -223,7 +223,7 @@ func (u *userTest) replay(token string) (string, error) {
 	u.heart.Begin(rec.Seed)
 	o := u.r.Replay(&rec.Params, rec.Schedule)
 	if o.Result.Digest != rec.Digest {
-		return "", fmt.Errorf("diverged: expected digest %016x, found %016x: the code under test has changed since the token was made", rec.Digest, o.Result.Digest)
+		return "", u.diverged(rec)
 	}
 	switch {
 	case len(o.Violations) > 0:
@@ -232,6 +232,16 @@ func (u *userTest) replay(token string) (string, error) {
 		return u.undecided(rec, o.Inconclusive, o.Result.Limit), nil
 	}
 	return "", nil
+}
+
+// diverged says that the run of a token is another one now.
+func (u *userTest) diverged(rec *Recorded) error {
+	const changed = "the code under test has changed since the token was made"
+	o, h := u.r.Record(&rec.Params, rec.Schedule)
+	if d := rec.Marks.Diverged(h); d != nil {
+		return fmt.Errorf("%w: %s", d, changed)
+	}
+	return fmt.Errorf("diverged: expected digest %016x, found %016x: %s", rec.Digest, o.Result.Digest, changed)
 }
 
 // explain says a failure in words.
@@ -330,6 +340,9 @@ func (f *Finding) Text() string {
 	}
 	for _, d := range f.Decisions {
 		b.WriteString("  " + d + "\n")
+	}
+	if len(f.Work) > 0 {
+		b.WriteString("with less work: " + strings.Join(f.Work, ", ") + "\n")
 	}
 	if f.Stack != "" {
 		b.WriteString(f.Stack)

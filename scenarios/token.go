@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strings"
 
 	"staleproof/model"
@@ -25,8 +26,9 @@ type Recorded struct {
 	Seed     uint64
 	Schedule sim.Schedule
 	Digest   uint64
-	// Trail is that of a schedule file; a token has none. See [Trail].
+	// Trail is that of a schedule file; see [Trail]. A token has Marks, or none.
 	Trail string
+	Marks Marks
 }
 
 // Token returns the replay token: printable, self-contained, with a checksum.
@@ -54,6 +56,10 @@ func (r *Recorded) Token() string {
 		b = binary.AppendUvarint(b, uint64(d.Option))
 	}
 	b = binary.LittleEndian.AppendUint64(b, r.Digest)
+	if r.Marks.Events > 0 {
+		b = binary.AppendUvarint(b, uint64(r.Marks.Events))
+		b = append(b, r.Marks.Digests...)
+	}
 	b = binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(b)
 }
@@ -203,5 +209,13 @@ func parseBody(b []byte) (*Recorded, error) {
 		return nil, d.err
 	}
 	r.Digest = binary.LittleEndian.Uint64(d.b)
+	d.b = d.b[8:]
+	if len(d.b) > 0 {
+		r.Marks.Events = int(min(d.uvarint("the number of events"), maxTrail+1))
+		if r.Marks.Events > maxTrail || len(d.b) != min(r.Marks.Events, maxMarks) {
+			return nil, fmt.Errorf("expected the marks of %d events, found %d bytes", r.Marks.Events, len(d.b))
+		}
+		r.Marks.Digests = slices.Clone(d.b)
+	}
 	return r, nil
 }

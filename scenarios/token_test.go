@@ -28,6 +28,10 @@ func drawRecorded(t *rapid.T) Recorded {
 			Site: sim.Site(rapid.IntRange(0, sim.SiteCount-1).Draw(t, "site")), Count: rapid.Uint32().Draw(t, "count")},
 			Option: rapid.IntRange(1, 100).Draw(t, "option")})
 	}
+	if n := rapid.IntRange(0, 3*maxMarks).Draw(t, "events"); n > 0 {
+		marks := min(n, maxMarks)
+		r.Marks = Marks{Events: n, Digests: rapid.SliceOfN(rapid.Byte(), marks, marks).Draw(t, "marks")}
+	}
 	return r
 }
 

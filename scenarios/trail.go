@@ -35,13 +35,83 @@ func trailStep(digest uint64, e *history.Event) uint64 {
 	return sim.Scramble(e.Fold(sim.Mix(digest, uint64(e.Index))))
 }
 
+// maxMarks is how many marks a trail has at most.
+const maxMarks = 16
+
+// Marks are a trail that is short enough for a replay token: bytes of the rolling
+// digest behind some of the events, which are spread evenly over the run. A replay
+// that goes another way says between which of them.
+type Marks struct {
+	Events  int    // that the trail covers
+	Digests []byte // at most maxMarks; the last is behind the last event
+}
+
+// MarksOf returns the marks of a run that was recorded with everything in it; see
+// [Runner.Record].
+func MarksOf(h *history.History) Marks {
+	m := Marks{Events: min(len(h.Events), maxTrail)}
+	m.Digests = m.of(h)
+	return m
+}
+
+// behind is how many events the i-th mark covers.
+func (m *Marks) behind(i int) int { return (i + 1) * m.Events / min(m.Events, maxMarks) }
+
+// of returns the digests of a run at the places of m, as far as it gets.
+func (m *Marks) of(h *history.History) []byte {
+	var b []byte
+	digest := uint64(0)
+	for i := range h.Events[:min(len(h.Events), m.Events)] {
+		digest = trailStep(digest, &h.Events[i])
+		if i+1 == m.behind(len(b)) {
+			b = append(b, byte(digest>>56))
+		}
+	}
+	return b
+}
+
+// Diverged compares a run with the marks of the recorded one. It returns nil if
+// they do not tell them apart.
+func (m *Marks) Diverged(h *history.History) *Divergence {
+	now := m.of(h)
+	same := 0
+	for same < len(now) && now[same] == m.Digests[same] {
+		same++
+	}
+	if same == len(m.Digests) {
+		return m.goesOn(h)
+	}
+	first := 0
+	if same > 0 {
+		first = m.behind(same - 1)
+	}
+	if first == len(h.Events) {
+		return &Divergence{Event: int64(first) + 1, Expected: fmt.Sprintf("%d events more", m.Events-first), Found: "the end of the run"}
+	}
+	return &Divergence{Event: h.Events[first].Index, Last: h.Events[min(m.behind(same), len(h.Events))-1].Index,
+		Expected: "those that were recorded", Found: "others, beginning with " + eventInWords(&h.Events[first])}
+}
+
+// goesOn compares a run with marks that are the same in both.
+func (m *Marks) goesOn(h *history.History) *Divergence {
+	if m.Events == 0 || m.Events == maxTrail || len(h.Events) <= m.Events {
+		return nil
+	}
+	e := &h.Events[m.Events]
+	return &Divergence{Event: e.Index, Expected: "the end of the run", Found: eventInWords(e)}
+}
+
 // Divergence says where a run left a recorded one.
 type Divergence struct {
 	Event           int64 // its number in the history: #57 in words
+	Last            int64 // if not 0: it is one of the events from Event to Last
 	Expected, Found string
 }
 
 func (d *Divergence) Error() string {
+	if d.Last > d.Event {
+		return fmt.Sprintf("diverged at one of the events #%d to #%d: expected %s, found %s", d.Event, d.Last, d.Expected, d.Found)
+	}
 	return fmt.Sprintf("diverged at event #%d: expected %s, found %s", d.Event, d.Expected, d.Found)
 }
 
@@ -52,7 +122,7 @@ func Diverged(trail string, h *history.History) *Divergence {
 	for i := 0; i < min(len(trail), len(now))-1; i += 2 {
 		if trail[i:i+2] != now[i:i+2] {
 			e := &h.Events[i/2]
-			return &Divergence{e.Index, "the event that was recorded (digest " + trail[i:i+2] + ")", eventInWords(e) + " (digest " + now[i:i+2] + ")"}
+			return &Divergence{Event: e.Index, Expected: "the event that was recorded (digest " + trail[i:i+2] + ")", Found: eventInWords(e) + " (digest " + now[i:i+2] + ")"}
 		}
 	}
 	switch {
@@ -61,10 +131,10 @@ func Diverged(trail string, h *history.History) *Divergence {
 		if len(h.Events) > 0 {
 			last = h.Events[len(h.Events)-1].Index
 		}
-		return &Divergence{last + 1, fmt.Sprintf("%d events more", (len(trail)-len(now))/2), "the end of the run"}
+		return &Divergence{Event: last + 1, Expected: fmt.Sprintf("%d events more", (len(trail)-len(now))/2), Found: "the end of the run"}
 	case len(now) > len(trail) && len(trail) < 2*maxTrail:
 		e := &h.Events[len(trail)/2]
-		return &Divergence{e.Index, "the end of the run", eventInWords(e)}
+		return &Divergence{Event: e.Index, Expected: "the end of the run", Found: eventInWords(e)}
 	}
 	return nil
 }

@@ -43,6 +43,7 @@ func TestDiverged(t *testing.T) {
 			return append(e, history.Event{Index: last + 1, Process: "A"})
 		}), last + 1, "expected the end of the run, found A"},
 	} {
+		checkMarks(t, c.reason, h, c.h, c.at)
 		d := Diverged(trail, c.h)
 		switch {
 		case c.want == "" && d != nil:
@@ -50,5 +51,23 @@ func TestDiverged(t *testing.T) {
 		case c.want != "" && (d == nil || d.Event != c.at || !strings.Contains(d.Error(), c.want)):
 			t.Errorf("%s: expected %q at event #%d, found %v", c.reason, c.want, c.at, d)
 		}
+	}
+}
+
+// checkMarks: the marks of a run name events among which is the one at which
+// another run leaves it; 0 is none.
+func checkMarks(t *testing.T, reason string, h, other *history.History, at int64) {
+	t.Helper()
+	marks := MarksOf(h)
+	d := marks.Diverged(other)
+	if at == 0 {
+		if d != nil {
+			t.Errorf("%s: expected no divergence from the marks, found %v", reason, d)
+		}
+		return
+	}
+	most := int64(len(h.Events)/maxMarks + 2)
+	if d == nil || at < d.Event-1 || at > max(d.Event, d.Last)+1 || d.Last-d.Event > most {
+		t.Errorf("%s: expected at most %d events around #%d, found %v", reason, most, at, d)
 	}
 }

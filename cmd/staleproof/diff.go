@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -139,7 +140,7 @@ func (p *replayed) side(name string) reports.Side {
 	if len(p.findings) > 0 {
 		s.Finding = p.findings[0].Finding
 	}
-	s.Finding.History, s.Finding.Decisions, s.Finding.Replay = p.history, p.words, replayCommand(p.Token())
+	s.Finding.History, s.Finding.Decisions, s.Finding.Work, s.Finding.Replay = p.history, p.words, p.work, replayCommand(p.Token())
 	return s
 }
 
@@ -158,11 +159,12 @@ type diffSide struct {
 	Status    string   `json:"status"`
 	Broken    []string `json:"broken"`
 	Decisions []string `json:"decisions"`
-	Replay    string   `json:"replay"` // the token
+	Work      []string `json:"work,omitempty"` // that is less than the scenario's
+	Replay    string   `json:"replay"`         // the token
 }
 
 func (p *replayed) diffSide() diffSide {
-	return diffSide{p.Defects.String(), p.verdict.String(), orEmpty(p.broken()), orEmpty(p.words), p.Token()}
+	return diffSide{p.Defects.String(), p.verdict.String(), orEmpty(p.broken()), orEmpty(p.words), p.work, p.Token()}
 }
 
 // diff writes the page, and says where the runs part.
@@ -217,6 +219,7 @@ func (a *app) tellSide(s *reports.Side, p *replayed, without string) {
 	default:
 		a.decisions(p.words, true)
 	}
+	a.field("less work", strings.Join(p.work, ", "))
 	a.printf("  %-9s  %s\n", "replay", a.style(bold, s.Finding.Replay))
 }
 

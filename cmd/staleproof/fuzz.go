@@ -273,8 +273,7 @@ func (f *fuzzed) judge(t *trial, took time.Duration) error {
 		}
 		k, _ := f.Kill(p)
 		told := tell(found.Finding)
-		told.found = fmt.Sprintf("by %s at seed %d; shrunk from %s to %s in %s", k.Strategy, k.Seed,
-			number(int64(found.Decisions), "decision"), count(int64(len(found.Run.Schedule))), number(int64(found.Runs), "run"))
+		told.found = fmt.Sprintf("by %s at seed %d; %s", k.Strategy, k.Seed, shrunk(found))
 		f.findings = append(f.findings, told)
 	}
 	return nil

@@ -49,6 +49,7 @@ type findingLine struct {
 	Message   string   `json:"message"`
 	Events    []int64  `json:"events"`
 	Decisions []string `json:"decisions"`
+	Work      []string `json:"work,omitempty"`   // that is less than the scenario's
 	Replay    string   `json:"replay,omitempty"` // the token
 }
 

@@ -208,7 +208,7 @@ func TestJSON(t *testing.T) {
 	fields := map[string]string{
 		"run":      "type scenario defect schedules events first? status expected breaks broken sometimes reason? seconds",
 		"kill":     "type scenario defect property schedules",
-		"finding":  "type file? scenario? defect? property message events decisions replay?",
+		"finding":  "type file? scenario? defect? property message events decisions work? replay?",
 		"replayed": "type scenario defect events digest status broken seconds",
 		"checked":  "type file model operations status broken reason? seconds",
 		"summary":  "type status exit",
@@ -369,6 +369,25 @@ func TestControlHistory(t *testing.T) {
 	code, out, errs := invoke("replay", rec.Token())
 	if code != exitInternal || out != "" || !strings.HasPrefix(errs, "staleproof: diverged: expected digest ") {
 		t.Errorf("expected a diverged replay and exit code 70, found %d:\n%s%s", code, out, errs)
+	}
+}
+
+// TestReplayDiverged: a token whose run is another one now says where, and its
+// decisions can be run all the same.
+func TestReplayDiverged(t *testing.T) {
+	rec, err := scenarios.ParseToken(token(t, "store-ignores-token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Schedule[0].Option++ // as if the pause were longer now
+	file := filepath.Join(t.TempDir(), "run.schedule")
+	code, out, errs := invoke("replay", rec.Token(), "--schedule", file)
+	where := regexp.MustCompile(`^staleproof: diverged at one of the events #3[0-9] to #[34][0-9]: expected those that were recorded, found others, beginning with [^\n]*--schedule FILE[^\n]*\n$`)
+	if code != exitInternal || out != "" || !where.MatchString(errs) {
+		t.Errorf("expected a diverged replay and exit code 70, found %d:\n%s%s", code, out, errs)
+	}
+	if code, out, errs := invoke("replay", file); code != exitViolation || errs != "" {
+		t.Errorf("expected the decisions to run without a digest, found exit code %d:\n%s%s", code, out, errs)
 	}
 }
 

@@ -92,7 +92,7 @@ func (a *app) regression(file string, rec *scenarios.Recorded) (bool, error) {
 			other = "another run than the one recorded: " + diverged.at.Error()
 		}
 		again := *rec
-		again.Digest, again.Trail = 0, ""
+		again.Digest, again.Trail, again.Marks = 0, "", scenarios.Marks{}
 		p, err = replay(&again)
 	}
 	if err != nil {

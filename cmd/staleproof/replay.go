@@ -32,7 +32,8 @@ func (a *app) replayCommand() *cobra.Command {
 		Long: `Replay runs a schedule again: that of a replay token, as every finding has one,
 or that of a schedule file, which is the same in readable text and may be edited
 (delete its digest then). The run is the same on every machine; its verdict is
-the exit code.`,
+the exit code. If the code has changed so that it is another run, replay says from
+which event on, and --schedule writes the decisions without the digest.`,
 		Example: `  staleproof replay sp1:... --history run.jsonl
   staleproof replay sp1:... --schedule run.schedule
   staleproof replay run.schedule`,
@@ -110,10 +111,11 @@ type divergedError struct {
 }
 
 func (e *divergedError) Error() string {
+	where := fmt.Sprintf("diverged: expected digest %016x, found %016x after %d events", e.want, e.got, e.events)
 	if e.at != nil {
-		return e.at.Error() + ": the code or the schedule is not the one that was recorded; delete the digest to replay without comparing"
+		where = e.at.Error()
 	}
-	return fmt.Sprintf("diverged: expected digest %016x, found %016x after %d events: the code or the schedule is not the one that was recorded", e.want, e.got, e.events)
+	return where + ": the code or the schedule is not the one that was recorded; replay with --schedule FILE writes the decisions without the digest, and that file runs whatever the code is now"
 }
 
 // replayed is a run that has been had again.
@@ -123,6 +125,7 @@ type replayed struct {
 	outcome  scenarios.Outcome
 	verdict  checker.Outcome
 	words    []string // decisions
+	work     []string // that is less than the scenario's
 	schedule string   // as text
 	history  *history.History
 	findings []told
@@ -150,15 +153,15 @@ func replay(rec *scenarios.Recorded) (*replayed, error) {
 func (p *replayed) run(r *scenarios.Runner) error {
 	o, h := r.Record(&p.Params, p.Schedule)
 	if p.Digest != 0 && p.Digest != o.Result.Digest {
-		return p.diverged(&o, h)
+		return p.diverged(r, &o, h)
 	}
 	p.outcome, p.history, p.verdict = o, h, verdictOf(&o)
 	// Only what was really decided belongs to the schedule, in the order in which
 	// it was: a token and an edited file of one run become the same.
 	p.Schedule = slices.Clone(o.Result.Decisions)
-	p.Digest, p.Trail = o.Result.Digest, scenarios.Trail(h)
+	p.Digest, p.Trail, p.Marks = o.Result.Digest, scenarios.Trail(h), scenarios.MarksOf(h)
 	p.history.Header.Replay = p.Token()
-	p.words = r.Decisions(&p.Params, p.Schedule)
+	p.words, p.work = r.Decisions(&p.Params, p.Schedule), r.Work(&p.Params)
 	var err error
 	if p.schedule, err = scenarios.FormatSchedule(p.Recorded, r.World().Describe); err != nil {
 		return err
@@ -173,12 +176,22 @@ func (p *replayed) run(r *scenarios.Runner) error {
 	return nil
 }
 
-// diverged says that the run is another one, and from which event on if the
-// schedule came with a trail.
-func (p *replayed) diverged(o *scenarios.Outcome, h *history.History) error {
+// diverged says that the run is another one, and from which event on as far as the
+// schedule's trail or the token's marks tell. It keeps the schedule without its
+// digest.
+func (p *replayed) diverged(r *scenarios.Runner, o *scenarios.Outcome, h *history.History) error {
 	err := &divergedError{want: p.Digest, got: o.Result.Digest, events: o.Result.Events}
-	if p.Trail != "" {
+	switch {
+	case p.Trail != "":
 		err.at = scenarios.Diverged(p.Trail, h)
+	default:
+		err.at = p.Marks.Diverged(h)
+	}
+	bare := *p.Recorded
+	bare.Digest, bare.Trail = 0, ""
+	var failed error
+	if p.schedule, failed = scenarios.FormatSchedule(&bare, r.World().Describe); failed != nil {
+		return failed
 	}
 	return err
 }
@@ -197,6 +210,11 @@ func verdictOf(o *scenarios.Outcome) checker.Outcome {
 func (a *app) replayRun(rec *scenarios.Recorded, o *replayOptions) error {
 	began := time.Now()
 	p, err := replay(rec)
+	if _, other := errors.AsType[*divergedError](err); other && o.schedule != "" {
+		if failed := writeText(o.schedule, p.schedule); failed != nil {
+			return failed
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -207,7 +225,7 @@ func (a *app) replayRun(rec *scenarios.Recorded, o *replayOptions) error {
 		}
 	}
 	if o.schedule != "" {
-		if err := writeFile(o.schedule, func(w io.Writer) error { _, err := io.WriteString(w, p.schedule); return err }); err != nil {
+		if err := writeText(o.schedule, p.schedule); err != nil {
 			return err
 		}
 	}
@@ -227,6 +245,10 @@ func (a *app) replayRun(rec *scenarios.Recorded, o *replayOptions) error {
 	return nil
 }
 
+func writeText(path, text string) error {
+	return writeFile(path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+}
+
 func (a *app) tellReplay(p *replayed, o *replayOptions) {
 	if a.quiet && p.verdict == checker.Satisfied {
 		return
@@ -239,6 +261,7 @@ func (a *app) tellReplay(p *replayed, o *replayOptions) {
 	a.findings(p.findings, true)
 	if len(p.findings) == 0 {
 		a.decisions(p.words, false)
+		a.field("less work", strings.Join(p.work, ", "))
 	} else if len(p.findings) > 1 {
 		a.gap()
 	}

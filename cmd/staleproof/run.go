@@ -294,7 +294,7 @@ func (r *result) explain(s *search.Sweep) error {
 		if err != nil {
 			return err
 		}
-		r.findings = append(r.findings, tellFound(f))
+		r.findings = append(r.findings, tellFound(f, r.Schedules))
 	}
 	return nil
 }

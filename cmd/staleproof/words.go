@@ -26,18 +26,27 @@ type told struct {
 // told turns an explained run into what is printed and reported.
 func tell(f *scenarios.Finding) told {
 	t := tellHistory(f.History, f.Finding)
-	t.Decisions = f.Decisions
+	t.Decisions, t.Work = f.Decisions, f.Work
 	t.token = f.Run.Token()
 	t.Replay = replayCommand(t.token)
 	t.stack = f.Stack
 	return t
 }
 
-func tellFound(f *search.Finding) told {
+// tellFound adds how it was found: in one of so many schedules.
+func tellFound(f *search.Finding, schedules int64) told {
 	t := tell(f.Finding)
-	t.found = fmt.Sprintf("by schedule %s; shrunk from %s to %s in %s", count(f.Schedule+1),
-		number(int64(f.Decisions), "decision"), count(int64(len(f.Run.Schedule))), number(int64(f.Runs), "run"))
+	by := "schedule " + count(f.Schedule+1)
+	if schedules > f.Schedule+1 { // the search went on
+		by += " of " + count(schedules)
+	}
+	t.found = "by " + by + "; " + shrunk(f)
 	return t
+}
+
+// shrunk says how small a finding was made.
+func shrunk(f *search.Finding) string {
+	return fmt.Sprintf("shrunk from %s to %s in %s", number(int64(f.Decisions), "decision"), count(int64(f.Left)), number(int64(f.Runs), "run"))
 }
 
 // tellHistory is for a history that nothing is known of but its events.
@@ -98,6 +107,7 @@ func (c *console) finding(t *told, promised bool) {
 		c.gap()
 	}
 	c.decisions(t.Decisions, t.token != "")
+	c.field("less work", strings.Join(t.Work, ", "))
 	c.field("found", t.found)
 	c.replay(t)
 	if t.stack != "" {
@@ -184,5 +194,5 @@ func (c *console) replay(t *told) {
 // findingLine is the finding for machines.
 func (t *told) line(scenario, defect, file string) findingLine {
 	return findingLine{Type: "finding", File: file, Scenario: scenario, Defect: defect, Property: t.Property,
-		Message: t.Message, Events: orEmpty(t.Events), Decisions: orEmpty(t.Decisions), Replay: t.token}
+		Message: t.Message, Events: orEmpty(t.Events), Decisions: orEmpty(t.Decisions), Work: t.Work, Replay: t.token}
 }

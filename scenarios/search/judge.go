@@ -197,6 +197,7 @@ type Finding struct {
 	*scenarios.Finding
 	Schedule  int64 // which of the sweep's schedules found it, from 0
 	Decisions int   // that it had then
+	Left      int   // decisions that it has now
 	Runs      int   // that it took to shrink it
 }
 
@@ -214,7 +215,8 @@ func (s *Sweep) Explain(r *Result, property string) (*Finding, error) {
 		if err != nil {
 			return err
 		}
-		found = &Finding{Finding: f, Schedule: int64(k.Seed - s.From), Decisions: len(k.Schedule), Runs: small.Runs}
+		found = &Finding{Finding: f, Schedule: int64(k.Seed - s.From),
+			Decisions: run.CountDecisions(&k.Params, k.Schedule), Left: len(f.Decisions), Runs: small.Runs}
 		return nil
 	})
 	return found, err
