@@ -63,6 +63,9 @@ type Violation struct {
 	// judged: orders of operations, by their numbers, none of which can be made
 	// longer; the longest first. Nil where that was not searched for.
 	Partial [][]int64
+	// NoPartial says of a recorded history why there is no Partial; empty where
+	// there is, and where nothing was recorded.
+	NoPartial string
 }
 
 // Monitor is one property's state machine. Its methods are for one goroutine.

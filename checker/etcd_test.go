@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,7 +83,7 @@ func TestEtcdVerdicts(t *testing.T) {
 // last event that a violation names, and none with it.
 func shortest(t *testing.T, n int, h *history.History, v Violation) {
 	names := newNames(false)
-	calls, _ := registerCalls(EventsOf(h), evidence{canBeNil: true}, names, nil)
+	calls, _ := registerCalls(EventsOf(h), evidence{canBeNil: true}, names, math.MaxInt, allScopes)
 	s := search{names: names, config: Config{Budget: DefaultBudget}}
 	end := v.Events[1]
 	if ok, _ := s.check(registerSpec(history.NilValue), calls, end-1); !ok {

@@ -15,6 +15,12 @@ type Finding struct {
 	Violation
 	// Guarantee is the broken property's guarantee.
 	Guarantee string
+	// At is the index of the event that broke it: the last of Events, but for a
+	// lock, where a later answer proves that it was still held.
+	At int64
+	// Harm is what came of it, without a full stop, and Cause what made it
+	// possible, in sentences. Either is empty where Message says it all.
+	Harm, Cause string
 	// Chain is the causal chain, in the order of the history.
 	Chain []Link
 }
@@ -50,6 +56,7 @@ func Explain(h *history.History, v Violation) Finding {
 	x.servers()
 	x.messages()
 	f.Chain = x.chain()
+	x.short(&f)
 	return f
 }
 
@@ -310,7 +317,7 @@ func (x *explainer) tellTenure(t *tenure) {
 		case e.F == history.Expire, e.F == history.Released, e.F == history.Release && e.Type == history.OK && !x.coordinated():
 			x.pick(i)
 			t.to = min(t.to, i)
-		case e.F == history.Disbelieve, e.F == history.Believe && x.aboutBelief():
+		case x.aboutBelief() && e.F.IsHolderNote():
 			x.pick(i)
 		}
 	}
@@ -495,9 +502,24 @@ func (x *explainer) serverText(i int) string {
 	case history.Raised:
 		return fmt.Sprintf("%s raised its fence to token %d%s", server(e), e.Token, x.forWhom(e))
 	case history.Served:
-		return fmt.Sprintf("%s answered %s%s: %s", server(e), x.name(e), x.withToken(e), valueText(e.Value))
+		return fmt.Sprintf("%s answered %s%s: %s", server(e), x.name(e), x.withToken(e), valueText(e.Value)) + x.unraised(i)
 	}
 	return ""
+}
+
+// unraised says of what a lost update was based on that the fence was not up.
+func (x *explainer) unraised(i int) string {
+	if x.v.Property != noLostUpdate.Name || i != x.quoted[0] && i != x.quoted[1] {
+		return ""
+	}
+	fence, token := x.fenceBefore(i), x.tokenNumber(&x.events[x.quoted[0]])
+	switch {
+	case fence >= token:
+		return ""
+	case fence == 0:
+		return "; its fence was not raised yet"
+	}
+	return fmt.Sprintf("; its fence was at %d, not at %d", fence, token)
 }
 
 // applyText tells of a mutation. The one that broke the guarantee says after
@@ -505,7 +527,7 @@ func (x *explainer) serverText(i int) string {
 func (x *explainer) applyText(i int) string {
 	e := &x.events[i]
 	if i != x.last || len(x.quoted) < 2 {
-		return fmt.Sprintf("%s accepted %s with %s", server(e), x.name(e), x.tokenOf(e))
+		return fmt.Sprintf("%s accepted %s with %s", server(e), x.name(e), x.tokenOf(e)) + x.unraised(i)
 	}
 	what := "it"
 	if !x.arrivedLast(e.Op) {
@@ -514,9 +536,17 @@ func (x *explainer) applyText(i int) string {
 	token, _ := x.presented(e)
 	before, _ := x.presented(&x.events[x.quoted[len(x.quoted)-2]])
 	if before <= token {
-		return fmt.Sprintf("%s applied %s with %s", server(e), what, x.tokenOf(e))
+		text := fmt.Sprintf("%s applied %s with %s", server(e), what, x.tokenOf(e))
+		if x.v.Property == noLostUpdate.Name && len(x.quoted) == 3 {
+			text += fmt.Sprintf(", made from the %s of #%d", valueText(x.events[x.quoted[0]].Value), x.events[x.quoted[0]].Index)
+		}
+		return text
 	}
-	return fmt.Sprintf("%s applied %s: %s after %d", server(e), what, x.tokenOf(e), before)
+	text := fmt.Sprintf("%s applied %s: %s after %d", server(e), what, x.tokenOf(e), before)
+	if e.Highest != 0 && e.Highest < before {
+		text += ", which it had forgotten"
+	}
+	return text
 }
 
 // arrivedLast reports whether the link just before the last event tells of the
@@ -534,7 +564,7 @@ func (x *explainer) clientText(i int) string {
 	who := clientText(e.ClientName())
 	switch {
 	case e.Type == history.OK && e.F == history.Acquire && e.Token == 0:
-		return who + " acquired the lease" + leaseText(e.Lease)
+		return who + " acquired the " + x.lock() + leaseText(e.Lease)
 	case e.Type == history.OK && e.F == history.Acquire:
 		return fmt.Sprintf("%s acquired %s%s", who, tokenText(e.Token), leaseText(e.Lease))
 	case e.Type == history.OK && e.F == history.Renew && e.Token == 0:
@@ -542,7 +572,7 @@ func (x *explainer) clientText(i int) string {
 	case e.Type == history.OK && e.F == history.Renew:
 		return fmt.Sprintf("%s renewed its lease: %s%s", who, tokenText(e.Token), leaseText(e.Lease))
 	case e.Type == history.OK && e.F == history.Release:
-		return who + " released its lease" + leaseText(e.Lease)
+		return who + " released its " + x.lock() + leaseText(e.Lease)
 	case e.Type == history.OK && e.F == history.Read:
 		return fmt.Sprintf("%s read %s%s", who, valueText(e.Value), x.withToken(e))
 	case e.Type == history.OK:
@@ -554,11 +584,23 @@ func (x *explainer) clientText(i int) string {
 		}
 		return text
 	case e.Type == history.Fail:
-		return fmt.Sprintf("%s was told that its %s failed%s", who, x.verb(e), because(e.Error))
+		text := fmt.Sprintf("%s was told that its %s failed%s", who, x.verb(e), because(e.Error))
+		if i == x.last && x.at() != i {
+			text += "; so it had not freed the lock"
+		}
+		return text
 	case e.Type == history.Info:
 		return fmt.Sprintf("%s never learnt the outcome of its %s%s", who, x.verb(e), because(e.Error))
 	}
 	return who + x.beginText(i)
+}
+
+// lock is what the history is about to whoever judges it.
+func (x *explainer) lock() string {
+	if x.v.Property == mutexModel.Name {
+		return "lock"
+	}
+	return "lease"
 }
 
 func (x *explainer) beginText(i int) string {
@@ -568,11 +610,11 @@ func (x *explainer) beginText(i int) string {
 		if x.v.Property == tokenSourceModel.Name {
 			return " asked for a token"
 		}
-		return " asked for the lease"
+		return " asked for the " + x.lock()
 	case history.Renew:
 		return " asked to renew its lease" + x.withToken(e)
 	case history.Release:
-		return " asked to release its lease" + x.withToken(e)
+		return " asked to release its " + x.lock() + x.withToken(e)
 	}
 	text := " began " + x.verb(e) + x.preparedText(e)
 	if i == x.last {
@@ -615,9 +657,39 @@ func (x *explainer) pauseText(i int) string {
 		return e.Process + " paused" + x.pauseLength(i)
 	}
 	if stalled, ok := strings.CutPrefix(e.Text, "one task "); ok {
-		return "a task of " + e.Process + " stalled " + stalled
+		return "a task of " + e.Process + " stalled " + placed(stalled)
 	}
-	return e.Process + " paused " + e.Text
+	return e.Process + " paused " + placed(e.Text)
+}
+
+// places are where the simulated processes of package model may be stopped, in
+// words.
+var places = map[string]string{
+	"acquire": "before it asked for the lease", "checked": "after it had checked its lease",
+	"request": "before it served a request", "answered": "after it had answered",
+	"sync": "before its disk was synced", "sleep": "while it slept",
+}
+
+// placed puts the place at which a process was stopped into words: "for 12s at
+// checked" becomes "for 12s after it had checked its lease".
+func placed(text string) string {
+	before, label, ok := strings.Cut(text, " at ")
+	if !ok {
+		return text
+	}
+	return spaced(before, place(label))
+}
+
+// place puts a label into words: what does not say where it is, is "at" it.
+func place(label string) string {
+	first, _, _ := strings.Cut(label, " ")
+	switch words := places[label]; {
+	case words != "":
+		return words
+	case first == "before" || first == "after" || first == "between":
+		return label
+	}
+	return "at " + label
 }
 
 // crashText puts what a simulated world says of a crash, "restarts after 1s at
@@ -629,7 +701,7 @@ func crashText(text string) string {
 	}
 	after, label, labelled := strings.Cut(rest, " at ")
 	if labelled {
-		label = " at " + label
+		label = " " + place(label)
 	}
 	return label + " and was to restart after " + after
 }
@@ -729,6 +801,9 @@ func (x *explainer) name(e *history.Event) string {
 		inv := &x.events[i]
 		return clientText(inv.ClientName()) + "'s " + x.verb(inv)
 	}
+	if e.Owner != "" {
+		return "an operation of " + clientText(e.Owner)
+	}
 	return "an operation"
 }
 
@@ -811,7 +886,7 @@ func because(reason string) string {
 	if reason == "" {
 		return ""
 	}
-	return ": " + reason
+	return ": " + history.ErrorText(reason)
 }
 
 // spaced joins what is not empty with a space.

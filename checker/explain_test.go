@@ -233,6 +233,42 @@ var stories = []struct {
 		L deliver to=L message=5 op=3
 		L released op=3 token=2 lease=b owner=A/2
 	`},
+	{"a-value-within-another", "register", history.Header{}, `
+		0 invoke write op=1 r= value=1
+		0 ok write op=1 r= value=1
+		1 invoke write op=2 r= value=2
+		1 ok write op=2 r= value=2
+		0 invoke read op=3 r=
+		0 ok read op=3 r= value=1
+	`},
+	{"two-values-at-once", "register", history.Header{}, `
+		0 invoke write op=1 r= value=1
+		1 invoke write op=2 r= value=2
+		2 invoke read op=3 r=
+		2 ok read op=3 r= value=1
+		3 invoke read op=4 r=
+		3 ok read op=4 r= value=2
+		2 invoke read op=5 r=
+		2 ok read op=5 r= value=1
+		3 invoke read op=6 r=
+		3 ok read op=6 r= value=2
+	`},
+	{"never-written", "register", history.Header{}, `
+		0 invoke write op=1 r= value=1
+		0 ok write op=1 r= value=1
+		1 invoke read op=2 r=
+		1 ok read op=2 r= value=7
+		1 invoke write op=3 r= value=7
+		1 ok write op=3 r= value=7
+	`},
+	{"lock-released-too-late", "mutex", history.Header{}, `
+		0 invoke acquire op=1 r=
+		0 ok acquire op=1 r=
+		1 invoke acquire op=2 r=
+		1 ok acquire op=2 r=
+		0 invoke release op=3 r=
+		0 ok release op=3 r=
+	`},
 	{"stale-read-of-a-register", "cas-register", history.Header{}, `
 		0 invoke write op=1 r= value=1
 		0 ok write op=1 r= value=1
@@ -316,6 +352,9 @@ func TestExplainBadInput(t *testing.T) {
 func tell(f Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n\n", f.Message, f.Guarantee)
+	if f.Harm+f.Cause != "" {
+		fmt.Fprintf(&b, "at #%d: %s\n%s\n\n", f.At, f.Harm, f.Cause)
+	}
 	for i, l := range f.Chain {
 		fmt.Fprintf(&b, "%2d. #%-3d %6s  %s\n", i+1, l.Index, time.Duration(l.Time), l.Text)
 	}

@@ -562,6 +562,9 @@ func (m *locks) verdict() *Violation {
 	if m.found != nil && m.intruded > 1 {
 		m.found.Message += fmt.Sprintf("; in all, %d grants lie within another client's proven hold", m.intruded)
 	}
+	if m.found != nil {
+		m.found.NoPartial = "holds are compared by their times, and no order of the operations is sought: the two holds that exclude each other are the whole proof"
+	}
 	return m.found
 }
 

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/anishathalye/porcupine"
@@ -15,6 +16,15 @@ const (
 	partialSteps  = 200_000
 	partialOrders = 10
 )
+
+// tellPartials adds the partial linearizations of what the history holds up to
+// the violation, or says why there are none.
+func (s *search) tellPartials(v *Violation, sp spec, calls []call) {
+	v.Partial = s.partials(sp, calls, v.Events[len(v.Events)-1])
+	if v.Partial == nil {
+		v.NoPartial = fmt.Sprintf("orders that explain a part of the operations are sought where there are at most %d, and told when they are found within %d steps", partialCalls, partialSteps)
+	}
+}
 
 // partials are the orders of as many calls as possible, of those that the history
 // holds up to an index, that the specification explains. Nil when there are too

@@ -54,6 +54,22 @@ func TestPartial(t *testing.T) {
 			A invoke write op=3 token=1 value=3
 			A ok write op=3 token=1 value=3
 		`, [][]int64{{1, 2}}},
+		{"of a register that was judged without a search", "register", `
+			0 invoke write op=1 value=1
+			0 ok write op=1 value=1
+			0 invoke write op=2 value=2
+			0 ok write op=2 value=2
+			1 invoke read op=3
+			1 ok read op=3 value=1
+			1 invoke write op=4 value=3
+			1 ok write op=4 value=3
+		`, [][]int64{{1, 2}}},
+		{"holds of a lock are in no order", "mutex", `
+			0 invoke acquire op=1
+			0 ok acquire op=1
+			1 invoke acquire op=2
+			1 ok acquire op=2
+		`, nil},
 		{"what is satisfied has none", "cas-register", `
 			0 invoke cas op=1 expect=nil value=1
 			0 ok cas op=1
@@ -68,6 +84,9 @@ func TestPartial(t *testing.T) {
 		var got [][]int64
 		for _, v := range r.Violations {
 			got = append(got, v.Partial...)
+			if (v.NoPartial == "") == (v.Partial == nil) {
+				t.Errorf("%s: expected partial linearizations or why there are none, found %v and %q", c.reason, v.Partial, v.NoPartial)
+			}
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.reason, diff)

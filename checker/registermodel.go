@@ -1,6 +1,10 @@
 package checker
 
-import "staleproof/model/history"
+import (
+	"math"
+
+	"staleproof/model/history"
+)
 
 var registerModel = Model{
 	Name:      "register",
@@ -41,14 +45,19 @@ func judgeRegister(name string, look *survey, opt Options, r *Report) error {
 		return err
 	}
 	o, v, steps := Satisfied, z.found, int64(0)
+	s := search{property: name, names: n, config: Config{Init: opt.Init, Budget: opt.Budget}, partial: true}
 	if v != nil {
 		o = Violated
-	} else if z.unclear {
-		calls, err := registerCalls(look.events, ev, n, z)
+		calls, err := registerCalls(look.events, ev, n, partialCalls+1, func(scope int32) bool { return scope == z.place })
 		if err != nil {
 			return err
 		}
-		s := search{property: name, names: n, config: Config{Init: opt.Init, Budget: opt.Budget}, partial: true}
+		s.tellPartials(v, registerSpec(opt.Init), calls)
+	} else if z.unclear {
+		calls, err := registerCalls(look.events, ev, n, math.MaxInt, func(scope int32) bool { return at(&z.scopes, scope).unclear })
+		if err != nil {
+			return err
+		}
 		o, v = s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(opt.Init)} })
 		steps = s.steps
 	}
@@ -59,15 +68,16 @@ func judgeRegister(name string, look *survey, opt Options, r *Report) error {
 	return nil
 }
 
-// registerCalls collects the calls on registers; the resource is the scope.
-// Those that zones have judged are left out.
-func registerCalls(events Events, ev evidence, n *names, judged *registerZones) ([]call, error) {
+// registerCalls collects the first calls on registers, at most so many; the
+// resource is the scope, of which some are wanted.
+func registerCalls(events Events, ev evidence, n *names, most int, wanted func(scope int32) bool) ([]call, error) {
 	var calls []call
 	var open opTable[int] // places in calls
 	err := events(func(e *history.Event) {
 		switch {
 		case !onRegister(e.F):
-		case judged != nil && !at(&judged.scopes, n.scopes.id(e.Resource)).unclear:
+		case !wanted(n.scopes.id(e.Resource)):
+		case e.Type == history.Invoke && len(calls) == most:
 		case e.Type == history.Invoke:
 			open.remove(e.Op)
 			*open.add(e.Op) = len(calls)

@@ -18,6 +18,7 @@ type registerZones struct {
 	scopes   []registerScope
 	unclear  bool // a scope is
 	found    *Violation
+	place    int32 // the scope in which it was found
 }
 
 type registerOp struct {
@@ -81,6 +82,7 @@ func (m *registerZones) observe(e *history.Event) {
 		m.open.remove(e.Op)
 		if s := &m.scopes[op.scope]; !s.unclear {
 			m.end(e, &op, s)
+			m.place = op.scope
 		}
 	}
 }

@@ -201,7 +201,7 @@ func (s *search) place(sp spec, calls []call) *Violation {
 	c := byEnd[low]
 	v := c.unexplained(s.property, s.names)
 	if s.partial {
-		v.Partial = s.partials(sp, calls, c.ended)
+		s.tellPartials(v, sp, calls)
 	}
 	return v
 }

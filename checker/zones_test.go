@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -80,8 +81,8 @@ func TestRegisterZonesAgreeWithSearch(t *testing.T) {
 			t.Fatalf("searched although values are unique:\n%s", listing(h))
 		}
 		n := newNames(false)
-		calls, _ := registerCalls(EventsOf(h), evidence{canBeNil: true}, n, nil)
-		s := search{property: "register", names: n, config: Config{Budget: DefaultBudget}}
+		calls, _ := registerCalls(EventsOf(h), evidence{canBeNil: true}, n, math.MaxInt, allScopes)
+		s := search{property: "register", names: n, config: Config{Budget: DefaultBudget}, partial: true}
 		o, v := s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(history.NilValue)} })
 		if len(h.Events) > 0 && got.Outcome != o {
 			t.Fatalf("zones say %s, the search %s %+v:\n%s", got.Outcome, o, v, listing(h))
@@ -432,3 +433,5 @@ func BenchmarkLeaseMillion(b *testing.B) {
 		b.ReportMetric(float64(n), "operations")
 	}
 }
+
+func allScopes(int32) bool { return true }

@@ -1,0 +1,288 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"staleproof/model/history"
+)
+
+// short says in a sentence or two what the violation came to, and what made it
+// possible. It knows the violations that have both a victim and a cause which
+// the message, made as the events pass by, cannot know; of the others it says
+// nothing.
+func (x *explainer) short(f *Finding) {
+	f.At = x.events[x.at()].Index
+	e := &x.events[x.last]
+	switch {
+	case x.v.Property == mutexModel.Name:
+		f.Cause = x.stillHeld()
+	case x.v.Property == noLostUpdate.Name && len(x.quoted) == 3:
+		f.Harm, f.Cause = x.lostUpdate()
+	case x.staleWrite():
+		f.Harm, f.Cause = x.overwritten(), sentences(x.story(e, x.last), x.whyApplied())
+	case x.v.Property == fenceSurvives.Name && e.F == history.Served && len(x.quoted) == 3:
+		f.Harm = fmt.Sprintf("%s was acknowledged, and lost when %s came back at #%d",
+			x.name(&x.events[x.quoted[0]]), server(e), x.events[x.quoted[1]].Index)
+	case e.Type == history.OK && e.F.IsMutation() && x.newer() >= 0:
+		o := &x.events[x.newer()]
+		f.Harm = fmt.Sprintf("%s, with %s, succeeded although %s, with %s, had succeeded before it began", x.name(e), x.tokenOf(e), x.name(o), x.tokenOf(o))
+	case onRegister(e.F) && e.Type != history.Note:
+		if f.Cause = x.apart(); f.Cause == "" {
+			f.Cause = x.stuck()
+		}
+	}
+}
+
+// at returns the position of the event that broke the guarantee: the last one,
+// unless that is the answer which proves how long a hold had lasted. Then it is
+// the acquisition that came too early.
+func (x *explainer) at() int {
+	e := &x.events[x.last]
+	if x.v.Property != mutexModel.Name && x.v.Property != leaseModel.Name || e.F != history.Release && e.F != history.Renew {
+		return x.last
+	}
+	for k := len(x.quoted) - 1; k > 0; k-- {
+		if i := x.quoted[k]; x.events[i].F == history.Acquire && x.events[i].Type == history.OK {
+			return i
+		}
+	}
+	return x.last
+}
+
+// openings are the words, none of them a name, with which a sentence may begin.
+var openings = []string{"the ", "a task of ", "process ", "nobody ", "so "}
+
+// sentences joins what is not empty to sentences. A name keeps its letters.
+func sentences(parts ...string) string {
+	var list []string
+	for _, p := range parts {
+		if p == "" {
+			continue
+		}
+		if slices.ContainsFunc(openings, func(o string) bool { return strings.HasPrefix(p, o) }) {
+			p = strings.ToUpper(p[:1]) + p[1:]
+		}
+		list = append(list, p+".")
+	}
+	return strings.Join(list, " ")
+}
+
+// staleWrite reports whether the last event is a mutation that was applied after
+// the quoted event before it had brought a greater token.
+func (x *explainer) staleWrite() bool {
+	if len(x.quoted) < 2 || x.events[x.last].F != history.Apply {
+		return false
+	}
+	token, _ := x.presented(&x.events[x.last])
+	return x.before() > token
+}
+
+// newer returns the position of the reply to a mutation with a greater token
+// that a client had got before the operation of the last event began, or -1.
+func (x *explainer) newer() int {
+	e := &x.events[x.last]
+	token, begun := x.tokenNumber(e), x.invocation(e.Op)
+	for i := begun - 1; i >= 0 && token != 0; i-- {
+		if o := &x.events[i]; o.Type == history.OK && o.F.IsMutation() && x.sameFence(o, e) && x.tokenNumber(o) > token {
+			return i
+		}
+	}
+	return -1
+}
+
+// before is the token of the quoted event before the last.
+func (x *explainer) before() history.Token {
+	token, _ := x.presented(&x.events[x.quoted[len(x.quoted)-2]])
+	return token
+}
+
+// overwritten tells what a stale write did to what was there.
+func (x *explainer) overwritten() string {
+	e := &x.events[x.last]
+	what := fmt.Sprintf("%s, with %s,", x.name(e), x.tokenOf(e))
+	for i := x.last - 1; i >= 0; i-- {
+		o := &x.events[i]
+		if o.F != history.Apply || o.Resource != e.Resource || o.Op == e.Op {
+			continue
+		}
+		if x.tokenNumber(o) <= x.tokenNumber(e) {
+			break
+		}
+		return fmt.Sprintf("%s overwrote %s, with %s", what, x.name(o), x.tokenOf(o))
+	}
+	brought := &x.events[x.quoted[len(x.quoted)-2]]
+	return fmt.Sprintf("%s was applied although the store had accepted token %d%s", what, x.before(), x.fromWhom(brought))
+}
+
+// client names whose operation a note tells of; empty when that is not known.
+func (x *explainer) client(e *history.Event) string {
+	if i := x.invocation(e.Op); i >= 0 {
+		return x.events[i].ClientName()
+	}
+	return e.Owner
+}
+
+func (x *explainer) fromWhom(e *history.Event) string {
+	if who := x.client(e); who != "" {
+		return " from " + clientText(who)
+	}
+	return ""
+}
+
+// story tells how the holder of the lease that a note names came to act under it
+// after it had ended: what held it up, and who was granted the next lease.
+func (x *explainer) story(note *history.Event, until int) string {
+	token, lease := x.presented(note)
+	from := x.grantOf(note, token, lease)
+	if from < 0 {
+		return ""
+	}
+	g := &x.events[from]
+	t := tenure{scope: g.ScopeName(), token: token, lease: g.Lease, owner: ownerOf(g), from: from}
+	held, gone := x.heldUp(&t, note.Op, until), x.gone(&t, until)
+	switch {
+	case held == "":
+		return gone
+	case gone == "":
+		return held
+	}
+	return held + "; meanwhile " + gone
+}
+
+// gone tells how a lease ended and who got the next one before a position.
+func (x *explainer) gone(t *tenure, until int) string {
+	var parts []string
+	for i := t.from + 1; i < until && len(parts) < 2; i++ {
+		e := &x.events[i]
+		if e.ScopeName() != t.scope {
+			continue
+		}
+		switch ended := len(parts) > 0; {
+		case !ended && (e.F == history.Expire || e.F == history.Released) && x.concerns(e, t):
+			parts = append(parts, fmt.Sprintf("%s's lease %s (#%d)", clientText(t.owner), map[bool]string{true: "expired", false: "was released"}[e.F == history.Expire], e.Index))
+		case e.F == history.Grant && e.Token > t.token:
+			return strings.Join(append(parts, fmt.Sprintf("%s was granted token %d (#%d)", clientText(ownerOf(e)), e.Token, e.Index)), " and ")
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+// heldUp tells what delayed an operation: a pause or a crash of its client
+// before it began, a slow message, or a stall of the server that had it already.
+func (x *explainer) heldUp(t *tenure, op int64, until int) string {
+	invoked := x.invocation(op)
+	if invoked < 0 {
+		return ""
+	}
+	left := until // the operation had left its client
+	if k := slices.IndexFunc(x.ops, func(o operation) bool { return o.op == op }); k >= 0 && x.ops[k].arrived >= 0 {
+		if arrived := x.ops[k].arrived; x.stalled(arrived, until) >= 0 {
+			return x.pauseText(x.stalled(arrived, until)) + fmt.Sprintf(" (#%d), with %s in hand", x.events[x.stalled(arrived, until)].Index, x.name(&x.events[invoked]))
+		} else if x.late(arrived) {
+			return fmt.Sprintf("%s was on its way from #%d to #%d", x.name(&x.events[invoked]), x.events[x.sentAt(arrived)].Index, x.events[arrived].Index)
+		}
+		if left = x.sentAt(x.ops[k].arrived); left < 0 {
+			left = x.ops[k].arrived
+		}
+	}
+	for i := left; i > t.from; i-- {
+		if e := &x.events[i]; e.Process == t.owner && (e.F == history.Pause || e.F == history.Crash) {
+			return x.worldText(i) + fmt.Sprintf(" (#%d)", e.Index)
+		}
+	}
+	return ""
+}
+
+// stalled finds a pause of the server between an arrival there and its note.
+func (x *explainer) stalled(arrived, note int) int {
+	for i := arrived + 1; i < note; i++ {
+		if e := &x.events[i]; e.F == history.Pause && e.Process == x.events[note].Process {
+			return i
+		}
+	}
+	return -1
+}
+
+// whyApplied tells why the store did not refuse the last event.
+func (x *explainer) whyApplied() string {
+	e, brought := &x.events[x.last], x.quoted[len(x.quoted)-2]
+	switch k := slices.IndexFunc(x.ops, func(o operation) bool { return o.op == e.Op && e.Op != 0 }); {
+	case e.Highest != 0 && e.Highest < x.before():
+		return fmt.Sprintf("%s no longer knew of token %d: its greatest was %d%s", server(e), x.before(), e.Highest, x.sinceCrash(brought))
+	case k >= 0 && x.ops[k].arrived >= 0 && x.ops[k].arrived < brought:
+		return fmt.Sprintf("%s had the request from #%d on, before it accepted token %d at #%d, and did not compare again",
+			server(e), x.events[x.ops[k].arrived].Index, x.before(), x.events[brought].Index)
+	case e.Highest != 0:
+		return fmt.Sprintf("%s knew of token %d and applied token %d all the same", server(e), e.Highest, x.tokenNumber(e))
+	}
+	return ""
+}
+
+func (x *explainer) tokenNumber(e *history.Event) history.Token {
+	token, _ := x.presented(e)
+	return token
+}
+
+// sinceCrash names the crash in which a store forgot what it accepted at a
+// position.
+func (x *explainer) sinceCrash(accepted int) string {
+	for i := x.last; i > accepted; i-- {
+		if e := &x.events[i]; e.F == history.Crash && e.Process == x.events[x.last].Process {
+			return fmt.Sprintf(" since its crash at #%d", e.Index)
+		}
+	}
+	return ""
+}
+
+// lostUpdate tells whose update was lost, and what would have kept it.
+func (x *explainer) lostUpdate() (harm, cause string) {
+	basis, late, last := &x.events[x.quoted[0]], &x.events[x.quoted[1]], &x.events[x.last]
+	made := "read"
+	if basis.F != history.Served {
+		made = "wrote"
+	}
+	harm = fmt.Sprintf("%s, made from the %s that it %s at #%d, overwrote %s, with %s, of #%d: that update is lost",
+		x.name(last), valueText(basis.Value), made, basis.Index, x.name(late), x.tokenOf(late), late.Index)
+	fence := x.fenceBefore(x.quoted[1])
+	if own := x.tokenNumber(last); fence < own {
+		at := "was at no token yet"
+		if fence != 0 {
+			at = fmt.Sprintf("was still at %d", fence)
+		}
+		cause = fmt.Sprintf("%s had not raised the fence to its token %d before it %s: it %s, and so %s was not refused",
+			clientText(x.client(last)), own, made, at, x.tokenOf(late))
+	}
+	return harm, sentences(x.story(late, x.quoted[1]), cause)
+}
+
+// fenceBefore is the greatest token that a store accepted in the scope of a note
+// before it.
+func (x *explainer) fenceBefore(at int) history.Token {
+	greatest := history.Token(0)
+	for i := range x.events[:at] {
+		if e := &x.events[i]; (e.F == history.Apply || e.F == history.Raised) && x.sameFence(e, &x.events[at]) {
+			greatest = max(greatest, x.tokenNumber(e))
+		}
+	}
+	return greatest
+}
+
+// stillHeld tells why the first of two holders of a mutex still held it.
+func (x *explainer) stillHeld() string {
+	if len(x.quoted) < 2 || x.events[x.at()].F != history.Acquire {
+		return ""
+	}
+	first, second, last := x.events[x.quoted[0]].ClientName(), x.events[x.at()].ClientName(), &x.events[x.last]
+	who, other := clientText(first), clientText(second)
+	asked := x.invocation(last.Op)
+	switch {
+	case last.F != history.Release || last.ClientName() != first || asked < 0:
+		return sentences(fmt.Sprintf("%s had not asked to release it when %s acquired it", who, other))
+	case last.Type == history.OK:
+		return sentences(fmt.Sprintf("%s released it only between #%d and #%d", who, x.events[asked].Index, last.Index))
+	}
+	return sentences(fmt.Sprintf("%s asked to release it at #%d and was refused at #%d%s", who, x.events[asked].Index, last.Index, because(last.Error)),
+		fmt.Sprintf("so that release did not free it, and it was not free when %s acquired it at #%d", other, x.events[x.at()].Index))
+}
