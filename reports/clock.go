@@ -11,7 +11,8 @@ import (
 // clock writes the times of a history: nanoseconds, steps or ticks.
 type clock struct {
 	unit   string // "ns", "step", "tick", or "" when events carry no time
-	digits int    // decimals of a second that tell all events apart
+	digits int    // decimals of a second in columns: most events need no more
+	brief  int    // decimals of a second in sentences
 }
 
 func newClock(h *history.History) clock {
@@ -21,18 +22,35 @@ func newClock(h *history.History) clock {
 	case "bounded":
 		return clock{unit: "tick"}
 	}
-	c := clock{digits: 3}
+	c := clock{}
+	var first, last int64
+	var finer, finest int // events that milliseconds, and microseconds, do not tell
 	for i := range h.Events {
 		t := h.Events[i].Time
 		if t != 0 {
 			c.unit = "ns"
 		}
-		switch {
-		case t%1_000 != 0:
-			c.digits = 9
-		case t%1_000_000 != 0 && c.digits < 6:
-			c.digits = 6
+		if i == 0 {
+			first = t
 		}
+		last = t
+		if t%1_000_000 != 0 {
+			finer++
+		}
+		if t%1_000 != 0 {
+			finest++
+		}
+	}
+	span, most := last-first, len(h.Events)/4
+	c.digits, c.brief = 3, 3
+	switch {
+	case finest > most && span < int64(time.Second):
+		c.digits = 9
+	case finer > most:
+		c.digits = 6
+	}
+	if span < int64(time.Second) {
+		c.brief = c.digits
 	}
 	return c
 }
@@ -76,7 +94,7 @@ func (c clock) instant(t int64) string {
 	case "":
 		return ""
 	case "ns":
-		return round(t, 10_000_000) // the table of events has the rest
+		return seconds(t, c.brief) + "s" // the table of events may have more
 	}
 	return c.unit + " " + strconv.FormatInt(t, 10)
 }
@@ -87,7 +105,7 @@ func (c clock) label(t int64) string {
 	case "":
 		return ""
 	case "ns":
-		return round(t, 100_000)
+		return seconds(t, c.brief) + "s"
 	}
 	return strconv.FormatInt(t, 10)
 }
@@ -105,9 +123,12 @@ func (c clock) elapsed(d int64) string {
 	return strconv.FormatInt(d, 10) + " " + c.unit + "s"
 }
 
-// round writes nanoseconds with as many digits as there are below limit.
+// round writes a length of time with as many digits as there are below limit.
 func round(ns int64, limit time.Duration) string {
 	d := time.Duration(ns)
+	if abs(d) >= time.Minute {
+		return strings.TrimSuffix(strings.TrimRight(seconds(ns, 3), "0"), ".") + "s"
+	}
 	for unit := time.Duration(1); unit <= time.Second; unit *= 10 {
 		if abs(d) < limit*unit {
 			return d.Round(unit).String()

@@ -126,9 +126,9 @@ func TestTenures(t *testing.T) {
 	h := doc.Runs[1].Findings[0].History
 	last := h.Events[len(h.Events)-1]
 	h.Events = append(h.Events, history.Event{Index: last.Index + 1, Time: last.Time + 1, Process: "coordinator", Type: history.Note, F: history.Grant, Owner: "C", Resource: "orders/7", Token: 43, Lease: "0000", Generation: 3})
-	want := tenures{Scope: "orders/7", List: []tenure{
-		{Token: "41", Holder: "A", Generation: 1, Granted: "3ms", Ended: "expired at 10.004s", Believed: "until 9.998s", Went: "write 10 at 35.012s", Href: "#e34"},
-		{Token: "42", Holder: "B", Generation: 2, Granted: "10.007s", Ended: "ran out at 20.007s", Believed: "until 20.002s"},
+	want := tenures{Scope: "orders/7", Deadlines: true, List: []tenure{
+		{Token: "41", Holder: "A", Generation: 1, Granted: "granted at 0.003s", Ended: "expired at 10.004s", Deadline: ownDeadline + "9.998s", Went: "write 10 at 35.012s", Href: "#e34"},
+		{Token: "42", Holder: "B", Generation: 2, Granted: "granted at 10.007s", Ended: "ran out at 20.007s", Deadline: ownDeadline + "20.002s"},
 	}}
 	got := viewOf(doc).tenures()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -137,7 +137,7 @@ func TestTenures(t *testing.T) {
 	if got := viewOf(many(3000, "timed")).tenures(); got.More == 0 || len(got.List) == 0 || len(got.List) > maxLeases {
 		t.Errorf("of many leases %d are listed and %d counted", len(got.List), got.More)
 	}
-	if got := viewOf(recorded()).tenures(); len(got.List) == 0 || got.List[0].Ended != "" {
+	if got := viewOf(recorded()).tenures(); len(got.List) == 0 || got.List[0].Ended != "not released by then" || got.List[0].Deadline != "" {
 		t.Errorf("without notes the clients' own view is told, without the coordinator's: %+v", got)
 	}
 }

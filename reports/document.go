@@ -100,9 +100,15 @@ type Finding struct {
 	Property  string `json:"property"`
 	Guarantee string `json:"guarantee,omitempty"` // what the property promises, one sentence
 	Message   string `json:"message"`             // what broke it, one sentence
-	// Events are the indexes of the events that the message quotes. The last
-	// is the violation itself; the pages are laid out around it.
+	// Harm is what came of it, without a full stop, and Cause what made it
+	// possible, in sentences; both may be empty.
+	Harm  string `json:"harm,omitempty"`
+	Cause string `json:"cause,omitempty"`
+	// Events are the indexes of the events that the message quotes.
 	Events []int64 `json:"events"`
+	// At is the index of the violation itself, around which the pages are laid
+	// out; 0 means the last of Events.
+	At int64 `json:"at,omitempty"`
 	// Chain is the cause, step by step: granted, paused, expired, granted
 	// again, late write.
 	Chain []Link `json:"chain"`
@@ -112,12 +118,14 @@ type Finding struct {
 	// Work is how much less of it there is than in the scenario, in words:
 	// "2 of 3 clients". Empty where that is not so.
 	Work   []string `json:"work,omitempty"`
-	Replay string   `json:"replay,omitempty"` // the command that reproduces it; empty for a recorded history
+	Replay string   `json:"replay,omitempty"` // the command that reproduces it, for a recorded history the one that judges it again
 	// Partial are porcupine's partial linearizations, for a history that it
 	// judged: orders, none of which can be made longer, in which the
 	// specification explains as many operations as possible, each named by its
 	// number. The longest come first. May be empty.
 	Partial [][]int64 `json:"partial,omitempty"`
+	// NoPartial says of a recorded history why there are none.
+	NoPartial string `json:"noPartial,omitempty"`
 	// Fingerprint is shared by findings of one cause. Empty means that the page
 	// takes the property and the kinds of the events of the chain.
 	Fingerprint string `json:"fingerprint,omitempty"`
@@ -179,6 +187,12 @@ func (r *Run) defect() string {
 		return "none"
 	}
 	return r.Defect
+}
+
+// own says whether a planted defect was judged as a system of the user's own: it
+// was not there to be caught.
+func (r *Run) own() bool {
+	return !r.control() && r.Status == Violated && !r.Expected && len(missed(r)) == 0
 }
 
 // passed says whether the run counts as a pass: an inconclusive one never does,

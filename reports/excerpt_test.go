@@ -158,10 +158,10 @@ func TestMillionEvents(t *testing.T) {
 		t.Errorf("found %d events of %d", len(x.history.Events), x.total)
 	}
 	var page bytes.Buffer
-	if err := renderView(&page, &Document{}, &Run{}, viewExcerpt(f, x)); err != nil {
+	if err := renderView(&page, &Document{}, &Run{}, viewExcerpt(f, x), nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Of 1,000,000 events this page holds 10,005", "#3 to #6, #592500 to #602500", "300 of 1,000,000 events"} {
+	for _, want := range []string{"Of 1,000,000 events this page holds 10,005", "the windows #592500 to #602500, round", "and 4 events outside of them", "300 of 1,000,000 events"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page should say %q, found %q", want, regexp.MustCompile(`Of [0-9,]+ events[^<]*`).FindString(page.String()))
 		}

@@ -131,6 +131,9 @@ type panel struct {
 	Lines  []int
 	Path   string
 	Points []point
+	// Forgotten is the store's own fence where that is below what was accepted.
+	Forgotten  string
+	ForgotNote *label
 }
 
 type point struct {
@@ -438,6 +441,49 @@ func (d *drawing) bands() {
 		d.fig.Bands = append(d.fig.Bands, b)
 		d.tail(h, b)
 	}
+	d.clashes()
+}
+
+// clashes marks where two clients held a lock without tokens at once.
+func (d *drawing) clashes() {
+	for i, a := range d.believed {
+		for _, b := range d.believed[i+1:] {
+			if a.token != 0 || b.token != 0 || a.scope != b.scope || a.client == b.client || a.to >= 0 && a.to <= b.from || b.to >= 0 && b.to <= a.from {
+				continue
+			}
+			for _, h := range []*hold{a, b} {
+				both := *h
+				both.from, both.to = max(a.from, b.from), earlier(a.to, b.to)
+				if band, ok := d.band(&both, "clash", 2); ok {
+					d.clearLabels(&band)
+					band.Label, band.Title = "", a.client+" and "+b.client+" held it at once"
+					d.fig.Bands = append(d.fig.Bands, band)
+				}
+			}
+		}
+	}
+}
+
+// clearLabels moves the labels of bands off a part of them, or drops them.
+func (d *drawing) clearLabels(part *band) {
+	for i := range d.fig.Bands {
+		b := &d.fig.Bands[i]
+		width := len([]rune(b.Label)) * boldW
+		if b.Class != "believed" || b.Y+2 != part.Y || b.LabelX > part.X+part.W || b.LabelX+width < part.X {
+			continue
+		}
+		if b.LabelX = part.X + part.W + 6; b.LabelX+width > b.X+b.W {
+			b.Label = ""
+		}
+	}
+}
+
+// earlier is the earlier of two ends; -1 is none.
+func earlier(a, b int) int {
+	if a < 0 || b >= 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // labelInside moves the label of what the coordinator knew clear of the edge of
@@ -672,6 +718,11 @@ func (d *drawing) clear(x1, x2, y int) bool {
 	}
 	for _, s := range d.fig.Shades {
 		if s.Label.Text != "" && x2 > s.Label.X-40 && x1 < s.Label.X+40 && near(y, s.Label.Y-4, room) {
+			return false
+		}
+	}
+	for _, a := range d.fig.Arrows {
+		if l := a.Label; l != nil && x2 > l.X-(x2-x1)/2 && x1 < l.X+(x2-x1)/2 && near(y, l.Y-4, room) {
 			return false
 		}
 	}

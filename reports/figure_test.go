@@ -265,7 +265,7 @@ func TestWordsOfEvents(t *testing.T) {
 		4:  "coordinator: grants orders/7 to A, generation 1, token 41, lease a1f3, ends at 10.003s",
 		6:  "A: message 2 from coordinator arrives: granted",
 		8:  "A: believes that it holds orders/7, generation 1, token 41, lease a1f3, until 9.998s",
-		12: "store: lifts the fence for A's raise the fence of orders/7, token 41 (greatest accepted 41)",
+		12: "store: lifts the fence for A's raise the fence of orders/7, token 41 (its highest: 41)",
 	}
 	for index, words := range want {
 		e := &v.h.Events[v.at[index]]
@@ -350,9 +350,10 @@ func TestClock(t *testing.T) {
 		heading, column, instant, label string
 	}{
 		{"milliseconds are enough", at(3*ms, 35*sec), 35_013 * ms, "time, s", "35.013", "35.013s", "35.013s"},
-		{"microseconds tell these apart", at(3_001_000), 3_001_000, "time, s", "0.003001", "3.001ms", "3.001ms"},
-		{"nanoseconds are for the table alone", at(1), 10_012_345_678, "time, s", "10.012345678", "10.01235s", "10.012s"},
-		{"before the start", at(-5 * ms), -5 * ms, "time, s", "-0.005", "-5ms", "-5ms"},
+		{"microseconds tell these apart", at(3_001_000), 3_001_000, "time, s", "0.003001", "0.003001s", "0.003001s"},
+		{"nanoseconds only where the whole is short", at(1, 3*sec), 10_012_345_678, "time, s", "10.012345", "10.012s", "10.012s"},
+		{"nanoseconds of a short history", at(1, 3), 3, "time, s", "0.000000003", "0.000000003s", "0.000000003s"},
+		{"before the start", at(-5 * ms), -5 * ms, "time, s", "-0.005", "-0.005s", "-0.005s"},
 		{"steps", steps, 12, "step", "12", "step 12", "12"},
 		{"ticks", ticks, 12, "tick", "12", "tick 12", "12"},
 		{"no time at all", at(0, 0), 0, "", "", "", ""},
@@ -403,10 +404,10 @@ func TestLockWithoutName(t *testing.T) {
 	}
 	doc := oneFinding(history.Header{}, &s, Finding{Property: "mutex", Message: "two holders", Events: []int64{2, 4}})
 	var b bytes.Buffer
-	if err := renderFinding(&b, doc, 0, 0); err != nil {
+	if err := renderFinding(&b, doc, 0, 0, pageNames(doc)[0]); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Who held it", "<strong>process 0</strong>: held from", "<strong>process 1</strong>: held from", ">held<"} {
+	for _, want := range []string{"Who held it", "<strong>process 0</strong>: acquired at", "<strong>process 1</strong>: acquired at", ">held<", "0 and 1 held it at once"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("expected %q on the page", want)
 		}
@@ -430,10 +431,10 @@ func TestStepsAreNoTerms(t *testing.T) {
 		}
 		doc := oneFinding(history.Header{Timing: timing}, &s, Finding{Property: "p", Message: "m", Events: []int64{int64(len(s.events))}})
 		var b bytes.Buffer
-		if err := renderFinding(&b, doc, 0, 0); err != nil {
+		if err := renderFinding(&b, doc, 0, 0, pageNames(doc)[0]); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(b.String(), "; believed in until "); got != want {
+		if got := strings.Contains(b.String(), "; its holder&#39;s own deadline was "); got != want {
 			t.Errorf("%s: expected a belief to end by itself: %t, found %t", timing, want, got)
 		}
 	}

@@ -45,6 +45,9 @@ func (f *fold) next(pos int) (after state, change string) {
 	if text := f.value(e); text != "" {
 		changes = append(changes, text)
 	}
+	if ok, _ := atStore(e); ok && e.Highest != 0 && e.Highest < s.highest {
+		changes = append(changes, "the store itself remembers no more than token "+e.Highest.String())
+	}
 	if e.Token != 0 && e.Token < before.highest && e.F == history.Apply {
 		changes = append(changes, "although token "+before.highest.String()+" was accepted before")
 	}
@@ -80,6 +83,7 @@ func (f *fold) lease(s *state, e *history.Event) {
 		}
 	case e.F == history.Renewed && e.Token != 0:
 		s.token = e.Token
+	case ends && !f.v.granted && f.v.presenter(e) != s.owner:
 	case ends && (e.Lease == s.lease || e.Lease == "" && (e.Token == s.token || e.Token == 0)):
 		s.owner, s.lease, s.token = "", "", 0
 	}

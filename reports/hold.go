@@ -12,6 +12,8 @@ type hold struct {
 	to                   int   // position at which it ends; -1 when none says so
 	until                int64 // time at which it ends by itself; 0 when it does not
 	acted                int   // position of the last operation begun under its token
+	asked                int   // position at which its release was asked for; 0 when it was not
+	refused              int   // position at which that was refused; 0 when it was not
 	derived              bool  // read off the client's operations
 }
 
@@ -79,6 +81,19 @@ func (v *view) believed() []*hold {
 
 type holding struct{ client, scope string }
 
+// release follows a release of a lock whose holders note no beliefs: from when it
+// is asked for the holder lets go, unless it is refused. Then it held on until it
+// was told.
+func (b *beliefs) release(h *hold, e *history.Event, pos int) {
+	switch {
+	case h == nil || e.F != history.Release:
+	case e.Type == history.Invoke && h.to < 0:
+		h.asked = pos
+	case e.Type == history.Fail && h.asked > 0 && h.to == h.asked && b.v.h.Events[h.asked].Op == e.Op:
+		h.to, h.refused = pos, pos
+	}
+}
+
 type beliefs struct {
 	v       *view
 	derived bool
@@ -95,6 +110,7 @@ func (b *beliefs) observe(pos int) {
 	if b.derived {
 		begins = e.Type == history.OK && e.F == history.Acquire
 		ends = e.Type == history.Invoke && e.F == history.Release || e.Type == history.Fail && e.Error == history.Stale
+		b.release(h, e, pos)
 	}
 	switch {
 	case e.F == history.Crash:
@@ -129,6 +145,7 @@ type acceptance struct {
 	accepted bool
 	stale    bool          // below the greatest accepted before it
 	greatest history.Token // accepted so far, this one included
+	noted    history.Token // what the store says that its greatest is then; 0 when it does not
 }
 
 // acceptances returns what happened to the tokens presented, by the store's own
@@ -152,6 +169,9 @@ func (v *view) acceptances() []acceptance {
 			greatest[a.scope] = max(greatest[a.scope], e.Token)
 		}
 		a.greatest = greatest[a.scope]
+		if notes {
+			a.noted = e.Highest
+		}
 		out = append(out, a)
 	}
 	return out

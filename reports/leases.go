@@ -16,16 +16,17 @@ type tenure struct {
 	Token, Holder string
 	Generation    int64
 	Granted       string
-	Ended         string
-	Believed      string
+	Ended         string // may be empty
+	Deadline      string // until when its holder trusted it
 	Went          string // what the holder still did after that; empty for nothing
 	Href          string // of that
 }
 
 type tenures struct {
-	Scope string
-	List  []tenure
-	More  int // earlier ones that are not listed
+	Scope     string
+	Deadlines bool // some holder had a deadline of its own
+	List      []tenure
+	More      int // earlier ones that are not listed
 }
 
 // tenures lists the leases of the violation's scope up to the violation.
@@ -51,6 +52,7 @@ func (v *view) tenures() tenures {
 			continue
 		}
 		t.List = append(t.List, v.tenure(h, beliefIn(believed, h)))
+		t.Deadlines = t.Deadlines || strings.HasPrefix(t.List[len(t.List)-1].Deadline, ownDeadline)
 	}
 	return t
 }
@@ -70,11 +72,14 @@ func beliefIn(believed []*hold, h *hold) *hold {
 }
 
 func (v *view) tenure(h, belief *hold) tenure {
-	t := tenure{Token: token("", h.token), Holder: holder(h.client), Generation: h.generation, Granted: v.moment(h.from), Ended: "still in force at the violation"}
+	t := tenure{Token: token("", h.token), Holder: holder(h.client), Granted: "granted at " + v.moment(h.from), Ended: "still in force at the violation"}
+	if h.generation != int64(h.token) {
+		t.Generation = h.generation
+	}
 	at := v.h.Events[v.violation].Time
 	switch {
 	case h.derived:
-		t.Ended = ""
+		t.Granted, t.Ended = "acquired at "+v.moment(h.from), v.release(h)
 	case h.to >= 0 && h.to <= v.violation:
 		t.Ended = endings[v.h.Events[h.to].F] + " at " + v.moment(h.to)
 	case h.until != 0 && h.until <= at:
@@ -83,17 +88,45 @@ func (v *view) tenure(h, belief *hold) tenure {
 	if belief == nil {
 		return t
 	}
-	end := v.beliefEnd(belief)
-	switch {
+	until := v.deadline(belief)
+	switch end := v.beliefEnd(belief); {
+	case h.derived:
 	case end >= 0 && end <= v.violation:
-		t.Believed = "until " + v.moment(end)
-	case belief.until != 0:
-		t.Believed = "until " + v.clock.instant(belief.until)
+		t.Deadline = "given up by its holder at " + v.moment(end)
+	case until != 0:
+		t.Deadline = ownDeadline + v.clock.instant(until)
 	}
 	if acted := v.lastAct(belief); acted > v.lastDay(h, belief) {
 		t.Went, t.Href = v.verbOf(acted)+" at "+v.moment(acted), v.href(acted)
 	}
 	return t
+}
+
+const ownDeadline = "its holder's own deadline was "
+
+// deadline is until when a holder trusted its lease, as far as it knew at the
+// violation; 0 when it had no deadline.
+func (v *view) deadline(b *hold) int64 {
+	until := b.until
+	for pos := b.from; pos <= v.violation; pos++ {
+		if e := &v.h.Events[pos]; e.F == history.Believe && e.Token == b.token && e.ClientName() == b.client && e.ScopeName() == b.scope {
+			until = v.term(e.Until)
+		}
+	}
+	return until
+}
+
+// release tells how a hold ended that is read off its holder's operations.
+func (v *view) release(h *hold) string {
+	switch {
+	case h.refused > 0:
+		return "asked to release it at " + v.moment(h.asked) + ", refused at " + v.moment(h.refused)
+	case h.asked > 0 && h.asked <= v.violation:
+		return "released from " + v.moment(h.asked) + " on"
+	case h.to >= 0 && h.to <= v.violation:
+		return "lost at " + v.moment(h.to)
+	}
+	return "not released by then"
 }
 
 // holder names a client. Recorders often number processes.

@@ -9,6 +9,7 @@ func (d *drawing) legend() {
 	}
 	for _, p := range d.fig.Panels {
 		used["fence"] = true
+		used["forgot"] = used["forgot"] || p.Forgotten != ""
 		for _, pt := range p.Points {
 			used[pt.Symbol] = true
 			used["below"] = used["below"] || pt.Below
@@ -44,6 +45,7 @@ var legendItems = []legendItem{
 	{"knew", "lease in force, as the coordinator knew"},
 	{"believed", "lease held, as the client believed"},
 	{"tail", "still acted on it after its end"},
+	{"clash", "held by two at once"},
 	{"grant", "granted"},
 	{"renewed", "renewed"},
 	{"released", "released"},
@@ -58,7 +60,8 @@ var legendItems = []legendItem{
 	{"served", "read served"},
 	{"reject", "refused as stale"},
 	{"stale", "client told that it is stale"},
-	{"fence", "greatest accepted token"},
+	{"fence", "highest accepted token"},
+	{"forgot", "the store's own fence, where it forgot"},
 	{"below", "presented below it: stale"},
 	{"arrow-message", "message"},
 	{"arrow-served", "operation served"},

@@ -32,13 +32,13 @@ type matrixCell struct {
 func newMatrix(doc *Document, names [][]string) matrix {
 	var m matrix
 	for i := range doc.Runs {
-		if r := &doc.Runs[i]; !r.control() {
+		if r := &doc.Runs[i]; !r.control() && !r.own() {
 			m.Properties = union(m.Properties, union(r.Breaks, r.Broken))
 		}
 	}
 	for i := range doc.Runs {
 		r := &doc.Runs[i]
-		if r.control() {
+		if r.control() || r.own() {
 			continue
 		}
 		row := matrixRow{Scenario: r.Scenario, Defect: r.defect()}

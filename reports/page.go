@@ -8,8 +8,11 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+
+	"staleproof/model/history"
 )
 
 //go:embed templates
@@ -20,6 +23,7 @@ var files embed.FS
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"css":       css,
 	"unstopped": unstopped,
+	"sentence":  sentence,
 	"js":        js,
 	"policy":    policy,
 	"thousands": thousands,
@@ -64,6 +68,11 @@ type findingPage struct {
 	Decisions, More []decision
 	Heading         string
 	ScenarioPage    string
+	Quoted          string // the message, where the heading says something else
+	When            string // of the violation
+	Also            []siblingFinding
+	Unlisted        int64 // numbers of a recorded history that are no events
+	Tokens          bool  // the history has tokens
 	Tenures         tenures
 	Partial         []linearization
 	Figure          *figure
@@ -73,6 +82,7 @@ type findingPage struct {
 	Total, Held     int64  // events of the run, and those that the page has
 	Windows         []window
 	MoreWindows     int
+	Loose           int64 // events of the page that lie in no window
 }
 
 // window is a stretch of the history that the page has.
@@ -127,17 +137,26 @@ type row struct {
 	Skipped   string // events left out before this one
 }
 
-func renderFinding(w io.Writer, doc *Document, run, finding int) error {
+func renderFinding(w io.Writer, doc *Document, run, finding int, names []string) error {
 	v, err := newView(&doc.Runs[run].Findings[finding])
 	if err != nil {
 		return err
 	}
-	return renderView(w, doc, &doc.Runs[run], v)
+	r := &doc.Runs[run]
+	return renderView(w, doc, r, v, siblings(r, finding, names))
 }
 
-func renderView(w io.Writer, doc *Document, r *Run, v *view) error {
+func renderView(w io.Writer, doc *Document, r *Run, v *view, also []siblingFinding) error {
 	f := v.finding
-	p := findingPage{Doc: doc, Run: r, Finding: f, Control: r.control(), Recorded: r.recorded(), Good: r.passed(), Heading: heading(f), ScenarioPage: scenarioNames(doc)[r.Scenario], Figure: v.layout(), Tenures: v.tenures(), Partial: v.partial(), Table: v.table(), Facts: facts(r)}
+	p := findingPage{Doc: doc, Run: r, Finding: f, Control: r.control(), Recorded: r.recorded(), Good: r.passed(), Heading: heading(f), ScenarioPage: scenarioNames(doc)[r.Scenario],
+		Figure: v.layout(), Tenures: v.tenures(), Partial: v.partial(), Table: v.table(), Facts: facts(r, f), Also: also, Tokens: v.tokens()}
+	if f.Harm != "" {
+		p.Quoted = f.Message
+	}
+	if v.violation >= 0 {
+		p.When = v.clock.instant(v.h.Events[v.violation].Time)
+		p.Unlisted = v.unlisted()
+	}
 	for _, l := range f.Chain {
 		item := chainItem{Link: l, When: v.clock.instant(l.Time)}
 		if pos, ok := v.at[l.Index]; ok {
@@ -159,12 +178,59 @@ func renderView(w io.Writer, doc *Document, r *Run, v *view) error {
 	return templates.ExecuteTemplate(w, "finding", p)
 }
 
+// sentence begins a text with a capital and ends it with a full stop.
+func sentence(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + unstopped(s[1:]) + "."
+}
+
 // unstopped is a sentence without its full stop.
 func unstopped(s string) string { return strings.TrimSuffix(s, ".") }
 
-// heading is the finding's message, without the name of the property in front of
-// it, which stands right below.
+// siblingFinding is another property that the same run broke.
+type siblingFinding struct{ Property, Page string }
+
+// siblings lists what else a run broke, with the pages of those that have one.
+func siblings(r *Run, finding int, names []string) []siblingFinding {
+	var list []siblingFinding
+	pages := map[string]bool{r.Findings[finding].Property: true}
+	for i := range r.Findings {
+		if i != finding {
+			list = append(list, siblingFinding{r.Findings[i].Property, names[i]})
+			pages[r.Findings[i].Property] = true
+		}
+	}
+	for _, name := range r.Broken {
+		if !pages[name] {
+			list = append(list, siblingFinding{Property: name})
+		}
+	}
+	return list
+}
+
+// tokens says whether the history has any.
+func (v *view) tokens() bool {
+	return slices.ContainsFunc(v.h.Events, func(e history.Event) bool { return e.Token != 0 || e.Highest != 0 })
+}
+
+// unlisted is how many numbers of a history's entries are no events of it: the
+// reader left them out, because they say nothing that it knows.
+func (v *view) unlisted() int64 {
+	n := len(v.h.Events)
+	if v.total != int64(n) {
+		return 0
+	}
+	return v.h.Events[n-1].Index - v.h.Events[0].Index + 1 - int64(n)
+}
+
+// heading is what the finding came to or else its message, without the name of
+// the property in front of it, which stands right below.
 func heading(f *Finding) string {
+	if f.Harm != "" {
+		return f.Harm
+	}
 	if rest, ok := strings.CutPrefix(f.Message, "broke "+f.Property+": "); ok {
 		return rest
 	}
@@ -190,27 +256,37 @@ func (p *findingPage) embed(v *view) error {
 	}
 	p.Packed = base64.RawURLEncoding.EncodeToString(b.Bytes())
 	p.Total, p.Held = v.total, int64(len(v.h.Events))
-	p.Windows = v.windows()
+	p.Windows, p.Loose = v.windows()
 	if more := len(p.Windows) - maxWindowsListed; more > 0 {
 		p.MoreWindows, p.Windows = more, p.Windows[more:]
 	}
 	return nil
 }
 
-// windows lists the stretches that the page has, when it has not everything.
-func (v *view) windows() []window {
-	var out []window
+// leastWindow is how many events in a row are a window.
+const leastWindow = 8
+
+// windows lists the stretches that the page has, when it has not everything, and
+// counts the events outside of them, which are there because later ones rest on
+// them.
+func (v *view) windows() (list []window, loose int64) {
 	from := 0
-	for _, h := range v.holes {
-		if h.before > from {
-			out = append(out, window{v.h.Events[from].Index, v.h.Events[h.before-1].Index})
+	add := func(to int) {
+		switch n := to - from; {
+		case n >= leastWindow:
+			list = append(list, window{v.h.Events[from].Index, v.h.Events[to-1].Index})
+		default:
+			loose += int64(n)
 		}
-		from = h.before
+		from = to
 	}
-	if len(v.holes) > 0 && from < len(v.h.Events) {
-		out = append(out, window{v.h.Events[from].Index, v.h.Events[len(v.h.Events)-1].Index})
+	for _, h := range v.holes {
+		add(h.before)
 	}
-	return out
+	if len(v.holes) > 0 {
+		add(len(v.h.Events))
+	}
+	return list, loose
 }
 
 // table lists the events: all of them, or those cited and the nearest to the
@@ -263,22 +339,44 @@ func (v *view) row(pos, skipped int) row {
 	return r
 }
 
-// facts are the parameters of a run and how much was searched.
-func facts(r *Run) []KeyValue {
+// facts are the parameters of the run that the page shows, and how much was
+// searched until it was found.
+func facts(r *Run, f *Finding) []KeyValue {
 	if r.recorded() {
 		return append([]KeyValue{{"history", r.Scenario}}, r.Params...)
 	}
-	out := []KeyValue{{"scenario", r.Scenario}, {"defect", r.defect()}, {"schedules", thousands(r.Schedules)}}
+	out := []KeyValue{{"scenario", r.Scenario}, {"defect", r.defect()}}
+	for _, p := range r.Params {
+		out = append(out, KeyValue{p.Key, f.param(p)})
+	}
 	if r.States > 0 {
-		out[2] = KeyValue{"states", thousands(r.States)}
+		return append(out, KeyValue{"states searched", thousands(r.States)})
 	}
 	if r.Status == Violated && r.Schedules > 1 {
-		out = append(out, KeyValue{Key: "first broken by schedule", Value: thousands(r.First)})
+		out = append(out, KeyValue{"first broken by", "schedule " + thousands(r.First+1)})
 	}
+	out = append(out, KeyValue{"schedules searched", thousands(r.Schedules)})
 	if r.Events > 0 {
-		out = append(out, KeyValue{Key: "events", Value: thousands(r.Events)})
+		out = append(out, KeyValue{"events in all of them", thousands(r.Events)})
 	}
-	return append(out, r.Params...)
+	return out
+}
+
+// param is the value of a parameter in the run of the finding, beside that of the
+// scenario where it is another.
+func (f *Finding) param(p KeyValue) string {
+	for _, w := range f.Work {
+		if value, ok := strings.CutSuffix(w, " of "+p.Value+" "+p.Key); ok {
+			return value + ", not " + p.Value
+		}
+	}
+	for _, d := range f.Decisions {
+		if value, ok := strings.CutPrefix(d, p.Key+" is "); ok {
+			value, _, _ = strings.Cut(value, ", not ")
+			return value + ", not " + p.Value
+		}
+	}
+	return p.Value
 }
 
 // suitePage is what the template of the index shows.
@@ -313,6 +411,7 @@ type suiteFinding struct {
 	*Finding
 	Page    string
 	Heading string
+	Again   string // the command, unless the finding before has the same
 }
 
 func renderSuite(w io.Writer, doc *Document, names [][]string) error {
@@ -321,7 +420,7 @@ func renderSuite(w io.Writer, doc *Document, names [][]string) error {
 		p.Title = "Staleproof"
 	}
 	var wrong, open, caught, held []suiteRun
-	var controls, defects, histories int
+	var controls, defects, histories, own int
 	var schedules int64
 	for i := range doc.Runs {
 		r := newSuiteRun(&doc.Runs[i], names[i])
@@ -330,6 +429,8 @@ func renderSuite(w io.Writer, doc *Document, names [][]string) error {
 			histories++
 		} else if r.Control {
 			controls++
+		} else if r.own() {
+			own++
 		} else {
 			defects++
 		}
@@ -353,7 +454,7 @@ func renderSuite(w io.Writer, doc *Document, names [][]string) error {
 		}
 	}
 	p.Matrix, p.Groups = newMatrix(doc, names), groups(doc, names)
-	p.Summary = summary(controls, defects, histories, schedules)
+	p.Summary = summary(controls, defects, histories, own, schedules)
 	p.Verdict, p.Words = verdict(len(doc.Runs), len(wrong), len(open))
 	return templates.ExecuteTemplate(w, "suite", p)
 }
@@ -361,7 +462,11 @@ func renderSuite(w io.Writer, doc *Document, names [][]string) error {
 func newSuiteRun(r *Run, names []string) suiteRun {
 	s := suiteRun{Run: r, Control: r.control() && !r.recorded(), Recorded: r.recorded(), Effort: r.effort(), Good: r.passed(), Dangers: r.Sometimes}
 	for i := range r.Findings {
-		s.Items = append(s.Items, suiteFinding{&r.Findings[i], names[i], heading(&r.Findings[i])})
+		item := suiteFinding{&r.Findings[i], names[i], heading(&r.Findings[i]), r.Findings[i].Replay}
+		if i > 0 && item.Again == r.Findings[i-1].Replay {
+			item.Again = ""
+		}
+		s.Items = append(s.Items, item)
 	}
 	s.Missed = missed(r)
 	switch {
@@ -380,7 +485,7 @@ func newSuiteRun(r *Run, names []string) suiteRun {
 }
 
 // summary says what was run, and what was asked of it.
-func summary(controls, defects, histories int, schedules int64) string {
+func summary(controls, defects, histories, own int, schedules int64) string {
 	var what, rule []string
 	if controls > 0 {
 		what = append(what, plural(controls, "control"))
@@ -389,6 +494,10 @@ func summary(controls, defects, histories int, schedules int64) string {
 	if defects > 0 {
 		what = append(what, plural(defects, "planted defect"))
 		rule = append(rule, "A planted defect must be caught.")
+	}
+	if own > 0 {
+		what = append(what, plural(own, "run")+" with a defect that was asked for")
+		rule = append(rule, "It is judged as a system of your own would be: a violation is a failure.")
 	}
 	if histories > 0 {
 		what = append(what, plural(histories, "recorded history"))

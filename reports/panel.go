@@ -94,6 +94,11 @@ func (d *drawing) levels(before history.Token, shown []acceptance) []history.Tok
 			add(a.greatest)
 		}
 	}
+	for _, a := range shown {
+		if a.forgot() {
+			add(a.noted)
+		}
+	}
 	for i := len(shown) - 1; i >= 0; i-- {
 		add(shown[i].greatest)
 		add(shown[i].token)
@@ -112,6 +117,49 @@ func (d *drawing) line(p *panel, before history.Token, shown []acceptance, y fun
 		}
 	}
 	p.Path = path + fmt.Sprintf("H%d", d.fig.Width)
+	d.forgotten(p, shown, y)
+}
+
+// forgot says whether a store remembered less than it had accepted.
+func (a *acceptance) forgot() bool { return a.noted != 0 && a.noted < a.greatest }
+
+// forgotten draws, below the line of what was accepted, where the store's own
+// fence was, by what the store noted: from the restart at which it can have
+// fallen until a note says that it is up again.
+func (d *drawing) forgotten(p *panel, shown []acceptance, y func(history.Token) int) {
+	for i := range shown {
+		a := &shown[i]
+		if !a.forgot() {
+			continue
+		}
+		from, to := d.fellAt(shown, i), d.fig.Width
+		if i+1 < len(shown) {
+			to = d.x(shown[i+1].pos)
+		}
+		p.Forgotten += fmt.Sprintf("M%d %dV%dH%d", from, y(a.greatest), y(a.noted), to)
+		if p.ForgotNote == nil {
+			p.ForgotNote = &label{X: from + 6, Y: (y(a.greatest)+y(a.noted))/2 + 4, Text: "forgot " + a.greatest.String(), Anchor: "start"}
+		}
+	}
+}
+
+// fellAt returns where a store's fence fell that had fallen by the acceptance i:
+// at the store's last restart since the acceptance before.
+func (d *drawing) fellAt(shown []acceptance, i int) int {
+	after := -1
+	if i > 0 {
+		after = shown[i-1].pos
+	}
+	store := d.h.Events[shown[i].pos].Process
+	for pos := shown[i].pos; pos > after; pos-- {
+		if e := &d.h.Events[pos]; e.F == history.Restart && e.Process == store {
+			return d.x(pos)
+		}
+	}
+	if i > 0 && shown[i-1].forgot() {
+		return d.x(after)
+	}
+	return d.x(shown[i].pos)
 }
 
 // maxLeftOut is how many tokens presented at events that are left out still have

@@ -17,7 +17,7 @@ func TestPartial(t *testing.T) {
 	}
 	f.Partial = [][]int64{order, {1, 99}}
 	var b bytes.Buffer
-	if err := renderFinding(&b, doc, 0, 0); err != nil {
+	if err := renderFinding(&b, doc, 0, 0, pageNames(doc)[0]); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -30,7 +30,7 @@ func TestPartial(t *testing.T) {
 	}
 	f.Partial = nil
 	b.Reset()
-	if err := renderFinding(&b, doc, 0, 0); err != nil || strings.Contains(b.String(), "How far an explanation gets") {
+	if err := renderFinding(&b, doc, 0, 0, pageNames(doc)[0]); err != nil || strings.Contains(b.String(), "How far an explanation gets") {
 		t.Errorf("without partial linearizations there is nothing to tell (%v)", err)
 	}
 }

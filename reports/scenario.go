@@ -7,7 +7,7 @@ type scenarioPage struct {
 	Doc        *Document
 	Scenario   string
 	Recorded   bool
-	About      string // of the control, one sentence
+	About      string // of the control, one sentence; empty without one
 	Params     []KeyValue
 	Properties []scenarioProperty
 	Dangers    []danger
@@ -41,7 +41,7 @@ func renderScenario(w io.Writer, doc *Document, scenario string, names [][]strin
 		if r.Scenario != scenario {
 			continue
 		}
-		if r.control() || p.About == "" {
+		if r.control() {
 			p.About = r.Doc
 		}
 		if len(p.Params) == 0 || r.control() {
@@ -75,7 +75,7 @@ func (p *scenarioPage) properties(names [][]string) {
 }
 
 func (p *scenarioPage) property(name string, about Property, names [][]string) scenarioProperty {
-	out := scenarioProperty{Property: about, Verdict: "not judged"}
+	out := scenarioProperty{Property: about}
 	out.Name = name
 	for _, r := range p.Runs {
 		switch broken := has(r.Broken, name); {
@@ -86,6 +86,9 @@ func (p *scenarioPage) property(name string, about Property, names [][]string) s
 		case r.Control || r.Recorded:
 			out.Verdict = map[Status]string{Satisfied: "holds", Violated: "holds", Inconclusive: "inconclusive"}[r.Status]
 		}
+	}
+	if out.Verdict != "" && !p.Recorded {
+		out.Verdict += " in the control"
 	}
 	if i, j, ok := smallest(p.Doc, p.Scenario, name); ok {
 		f := &p.Doc.Runs[i].Findings[j]

@@ -1,7 +1,10 @@
 package reports
 
 import (
+	"cmp"
+	"slices"
 	"sort"
+	"strconv"
 
 	"staleproof/model/history"
 )
@@ -157,6 +160,10 @@ func (v *view) cite() {
 			v.violation = pos
 		}
 	}
+	if pos, ok := v.at[v.finding.At]; ok && v.finding.At != 0 {
+		v.cited[pos] = true
+		v.violation = pos
+	}
 	if v.violation < 0 {
 		v.violation = len(v.h.Events) - 1
 	}
@@ -242,7 +249,7 @@ func (v *view) findLanes() {
 			meet(e.To, "")
 		}
 	}
-	sort.Strings(names)
+	slices.SortFunc(names, byNumber)
 	for _, want := range roleOrder {
 		for _, name := range names {
 			r := role[name]
@@ -264,6 +271,16 @@ func (v *view) findLanes() {
 			v.laneOf[process] = i
 		}
 	}
+}
+
+// byNumber orders names as a person does: 9 comes before 70.
+func byNumber(a, b string) int {
+	x, errX := strconv.ParseInt(a, 10, 64)
+	y, errY := strconv.ParseInt(b, 10, 64)
+	if errX == nil && errY == nil {
+		return cmp.Compare(x, y)
+	}
+	return cmp.Compare(a, b)
 }
 
 // clients names the client of each process: itself, unless an event says that

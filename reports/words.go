@@ -10,7 +10,7 @@ import (
 )
 
 // describe tells an event in words, without naming the process that made it:
-// "refuses A's write of 10 to orders/7 as stale: token 41, greatest accepted 42".
+// "refuses A's write of 10 to orders/7 as stale: token 41, highest accepted 42".
 func (v *view) describe(e *history.Event) string {
 	var s string
 	switch e.Type {
@@ -68,9 +68,9 @@ func (v *view) outcome(e *history.Event) string {
 }
 
 func failureOf(e *history.Event) string {
-	s := prefixed(": ", e.Error)
+	s := prefixed(": ", history.ErrorText(e.Error))
 	if e.Highest != 0 {
-		s += " (greatest accepted " + e.Highest.String() + ")"
+		s += " (highest accepted " + e.Highest.String() + ")"
 	}
 	return s
 }
@@ -121,7 +121,7 @@ func (v *view) storeNote(e *history.Event) string {
 	} else {
 		what += prefixed(" of ", e.Owner) + prefixed(" on ", e.Resource) + token(", token ", e.Token)
 	}
-	greatest := token(" (greatest accepted ", e.Highest)
+	greatest := token(" (its highest: ", e.Highest)
 	if greatest != "" {
 		greatest += ")"
 	}

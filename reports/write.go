@@ -99,7 +99,7 @@ func render(doc *Document) ([]page, error) {
 	for r := range doc.Runs {
 		for f := range doc.Runs[r].Findings {
 			var b bytes.Buffer
-			if err := renderFinding(&b, doc, r, f); err != nil {
+			if err := renderFinding(&b, doc, r, f, names[r]); err != nil {
 				return nil, fmt.Errorf("report: %s: %w", names[r][f], err)
 			}
 			pages = append(pages, page{names[r][f], legible(b.Bytes())})

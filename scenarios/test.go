@@ -330,6 +330,12 @@ func (f *Finding) Text() string {
 	if f.Guarantee != "" {
 		fmt.Fprintf(&b, "guarantee: %s\n", f.Guarantee)
 	}
+	if f.Harm != "" {
+		fmt.Fprintf(&b, "in short: %s.\n", f.Harm)
+	}
+	if f.Cause != "" {
+		fmt.Fprintf(&b, "because: %s\n", f.Cause)
+	}
 	for i, l := range f.Chain {
 		fmt.Fprintf(&b, "%3d. #%-4d %9s  %s\n", i+1, l.Index, sim.Nanoseconds(l.Time), l.Text)
 	}

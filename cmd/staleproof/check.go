@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -192,10 +193,16 @@ func judge(file string, o *checkOptions, opt checker.Options) (*judged, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	j := &judged{Report: &r, file: file, events: f.events, reason: undecided(&r)}
+	if o.initNamed {
+		j.init = o.init
+	}
 	if len(r.Violations) == 0 {
 		return j, nil
 	}
-	return j, j.explain(f)
+	if err := j.explain(f); err != nil {
+		return nil, err
+	}
+	return j, j.asLeases(f, opt)
 }
 
 // historyFile is a file that is read from its beginning at each call of source.
@@ -264,6 +271,8 @@ type judged struct {
 	events   int64
 	findings []told
 	reason   string // why it is inconclusive
+	advice   string // of a violated history, what another model says
+	init     string // the initial value that was named
 }
 
 // explain tells how the history came to each violation. Of a long file only what
@@ -333,6 +342,7 @@ func (a *app) tellJudged(j *judged, o *checkOptions) {
 		a.tellFenced(j)
 	}
 	a.field("open", j.reason)
+	a.field("", j.advice)
 	for i := range j.findings {
 		a.gap()
 		if f := &j.findings[i]; o.explain {
@@ -417,10 +427,52 @@ func (j *judged) report() reports.Run {
 	run := reports.Run{Scenario: j.file, Doc: "A recorded history, judged as " + j.Model + ".", Status: reports.Status(j.Outcome.String()),
 		Expected: j.Outcome == checker.Satisfied, Events: j.events, Properties: j.promises(),
 		Params: []reports.KeyValue{{Key: "model", Value: j.Model}, {Key: "operations", Value: count(int64(j.Operations))}, {Key: "events", Value: count(j.events)}},
-		Broken: j.broken(), Reason: j.reason,
+		Broken: j.broken(), Reason: cmp.Or(j.reason, j.advice),
 		Sometimes: exercised(j.Sometimes, nil)}
 	for i := range j.findings {
-		run.Findings = append(run.Findings, j.findings[i].Finding)
+		f := j.findings[i].Finding
+		if f.Replay == "" {
+			f.Replay = j.again()
+		}
+		run.Findings = append(run.Findings, f)
 	}
 	return run
+}
+
+// again is the command that judges the file as it was judged, where the reader of
+// a page has it: the folder says something of a machine.
+func (j *judged) again() string {
+	command := "staleproof check --model " + j.Model
+	if j.init != "" {
+		command += " --init " + quoted(j.init)
+	}
+	return command + " " + quoted(filepath.Base(j.file))
+}
+
+// quoted quotes an argument for a shell, where it must be.
+func quoted(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=+@%,") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// asLeases judges a lock's history that is violated as a mutex once more, as
+// leases: the answer tells a lock that ran out from one that was granted twice.
+func (j *judged) asLeases(f *historyFile, opt checker.Options) error {
+	if j.Model != "mutex" || j.Outcome != checker.Violated {
+		return nil
+	}
+	opt.Model = "lease"
+	r, err := checker.CheckSource(f.source, opt)
+	if err != nil {
+		return err
+	}
+	switch r.Outcome {
+	case checker.Satisfied:
+		j.advice = "judged as leases, which may end unnoticed (--model lease), the history is satisfied: nobody was granted a lease within a hold that its holder proved. As a lock alone it protects nothing; the resource has to compare fencing tokens"
+	case checker.Violated:
+		j.advice = "judged as leases, which may end unnoticed (--model lease), the history is violated too"
+	}
+	return nil
 }

@@ -47,6 +47,8 @@ type findingLine struct {
 	Defect    string   `json:"defect,omitempty"`
 	Property  string   `json:"property"`
 	Message   string   `json:"message"`
+	Harm      string   `json:"harm,omitempty"`
+	Cause     string   `json:"cause,omitempty"`
 	Events    []int64  `json:"events"`
 	Decisions []string `json:"decisions"`
 	Work      []string `json:"work,omitempty"`   // that is less than the scenario's

@@ -208,7 +208,7 @@ func TestJSON(t *testing.T) {
 	fields := map[string]string{
 		"run":      "type scenario defect schedules events first? status expected breaks broken sometimes reason? seconds",
 		"kill":     "type scenario defect property schedules",
-		"finding":  "type file? scenario? defect? property message events decisions work? replay?",
+		"finding":  "type file? scenario? defect? property message harm? cause? events decisions work? replay?",
 		"replayed": "type scenario defect events digest status broken seconds",
 		"checked":  "type file model operations status broken reason? seconds",
 		"summary":  "type status exit",
@@ -612,7 +612,7 @@ func TestWords(t *testing.T) {
 	if got, want := wrap("a ", "b ", ""), "a\n"; got != want {
 		t.Errorf("wrap of nothing: expected %q, found %q", want, got)
 	}
-	for timing, want := range map[string]string{"timed": "1.235s", "": "1.235s", "untimed": "1234567890", "bounded": "1234567890"} {
+	for timing, want := range map[string]string{"timed": "1.234s", "": "1.234s", "untimed": "1234567890", "bounded": "1234567890"} {
 		if got := timeText(1234567890, timing); got != want {
 			t.Errorf("time of a %q history: expected %s, found %s", timing, want, got)
 		}

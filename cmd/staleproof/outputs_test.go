@@ -132,13 +132,20 @@ func TestReportPutsTogether(t *testing.T) {
 func TestReportPages(t *testing.T) {
 	dir := t.TempDir()
 	invoke("run", "textbook", "--defect", "store-ignores-token", "--report", dir)
+	invoke("run", "textbook", "--seeds", "20", "--report", filepath.Join(dir, "suite"))
 	invoke("check", "testdata/good.jsonl", "testdata/bad.jsonl", "--report", filepath.Join(dir, "check"))
 	invoke("explore", "lf-time", "--report", filepath.Join(dir, "explore"))
 	for _, c := range []struct{ page, want string }{
 		{"scenario-textbook.html", "<dt>ttl</dt><dd>10s</dd>"},
 		{"scenario-textbook.html", "<dt>rho</dt><dd>200 ppm</dd>"},
 		{"scenario-textbook.html", "no mutation with a lower token is ever applied"},
-		{"index.html", "broken, as it must be, after 1 schedules"},
+		{"index.html", "judged as a system of your own would be"},
+		{"run-textbook-store-ignores-token-no-stale-write.html", "<h1>A&#39;s write 302, with token 1, overwrote B&#39;s write 402, with token 2 (at 15.009s)</h1>"},
+		{"run-textbook-store-ignores-token-no-stale-write.html", "A paused for 12s after it had checked its lease (#36); meanwhile A&#39;s lease expired (#37) and B was granted token 2 (#41)."},
+		{"run-textbook-store-ignores-token-no-stale-write.html", ">linearizable</a>"},
+		{"run-textbook-store-ignores-token-no-stale-write.html", "<dt>clients</dt><dd>2, not 3</dd>"},
+		{"suite/index.html", "broken, as it must be, after 1 schedules"},
+		{"check/run-bad-jsonl-none-linearizable.html", "staleproof check --model fenced bad.jsonl"},
 		{"check/index.html", "2 recorded histories"},
 		{"check/index.html", ">good.jsonl<"},
 		{"check/scenario-bad-jsonl.html", "<dt>model</dt><dd>fenced</dd>"},

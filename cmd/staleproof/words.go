@@ -51,7 +51,7 @@ func shrunk(f *search.Finding) string {
 
 // tellHistory is for a history that nothing is known of but its events.
 func tellHistory(h *history.History, f checker.Finding) told {
-	t := told{Finding: reports.Finding{Property: f.Property, Guarantee: f.Guarantee, Message: f.Message, Events: f.Events, Partial: f.Partial, History: h}, clock: h.Header.Timing}
+	t := told{Finding: reports.Finding{Property: f.Property, Guarantee: f.Guarantee, Message: f.Message, Harm: f.Harm, Cause: f.Cause, Events: f.Events, At: f.At, Partial: f.Partial, NoPartial: f.NoPartial, History: h}, clock: h.Header.Timing}
 	for _, l := range f.Chain {
 		t.Chain = append(t.Chain, reports.Link(l))
 	}
@@ -101,6 +101,9 @@ func (c *console) finding(t *told, promised bool) {
 	if t.Guarantee != "" && promised {
 		c.printf("%s", wrap("    The guarantee: ", "    ", t.Guarantee))
 	}
+	if short := t.short(); short != "" {
+		c.printf("%s", wrap("    In short: ", "    ", short))
+	}
 	c.gap()
 	c.chain(t)
 	if t.token != "" || t.Replay != "" {
@@ -114,6 +117,15 @@ func (c *console) finding(t *told, promised bool) {
 		c.gap()
 		c.printf("%s\n", strings.TrimSpace(t.stack))
 	}
+}
+
+// short is what came of it and what made it possible, in sentences.
+func (t *told) short() string {
+	harm := t.Harm
+	if harm != "" {
+		harm += "."
+	}
+	return strings.TrimSpace(harm + " " + t.Cause)
 }
 
 // broke prints what was broken.
@@ -147,17 +159,20 @@ func (c *console) chain(t *told) {
 	}
 }
 
-// timeText writes a time of a history: a duration since its beginning, or the
-// number of a step or tick.
+// timeText writes a time of a history: in seconds since its beginning, cut off at
+// milliseconds as on the pages, or the number of a step or tick.
 func timeText(t int64, timing string) string {
 	if timing == "untimed" || timing == "bounded" {
 		return strconv.FormatInt(t, 10)
 	}
-	d := time.Duration(t)
-	if d >= time.Millisecond {
-		d = d.Round(time.Millisecond)
+	if t > -int64(time.Millisecond) && t < int64(time.Millisecond) {
+		return time.Duration(t).String()
 	}
-	return d.String()
+	sign := ""
+	if t < 0 {
+		sign, t = "-", -t
+	}
+	return fmt.Sprintf("%s%d.%03ds", sign, t/int64(time.Second), t%int64(time.Second)/int64(time.Millisecond))
 }
 
 // decisions prints what differs from the calm run; simulated says that there is
@@ -194,5 +209,5 @@ func (c *console) replay(t *told) {
 // findingLine is the finding for machines.
 func (t *told) line(scenario, defect, file string) findingLine {
 	return findingLine{Type: "finding", File: file, Scenario: scenario, Defect: defect, Property: t.Property,
-		Message: t.Message, Events: orEmpty(t.Events), Decisions: orEmpty(t.Decisions), Work: t.Work, Replay: t.token}
+		Message: t.Message, Harm: t.Harm, Cause: t.Cause, Events: orEmpty(t.Events), Decisions: orEmpty(t.Decisions), Work: t.Work, Replay: t.token}
 }

@@ -84,6 +84,10 @@ function prepare(d) {
   const told = d.kinds.findIndex((k) => k.name === "stale");
   for (let i = 0; i < d.n; i++) if (e.kind[i] === (rejected >= 0 ? rejected : told)) d.rejections.push(i);
   d.weight = d.kinds.map(weigh);
+  // What a history never has is no detail of its events.
+  d.fenced = d.tokens.length > 1;
+  d.leased = e.lease.some((l) => l > 0);
+  d.named = e.resource.some((r) => r > 0);
   return d;
 }
 
@@ -100,6 +104,8 @@ let data;
 
 const indexOf = (pos) => String(BigInt(data.index) + BigInt(data.at[pos]));
 const nameOf = (pos) => data.strings[data.events.process[pos]] || "world";
+// whoOf names a process in a sentence; recorders often number them.
+const whoOf = (pos) => nameOf(pos).replace(/^\d+$/, "process $&");
 const kindOf = (pos) => data.kinds[data.events.kind[pos]];
 const scopeOf = (pos) => data.states.scope[data.events.state[pos]];
 
@@ -143,7 +149,8 @@ function positionAt(at) {
 // look shows a stretch of the axis, kept within the run and not too narrow.
 function look(from, to) {
   const least = state.axis === "time" ? (data.unit === "ns" ? 1000 : 2) : 4;
-  const margin = Math.max((axisEnd() - axisStart()) * 0.01, state.axis === "time" ? 0 : 0.75, least * 0.1);
+  const room = ((to - from) * 24) / Math.max(200, frame.width - frame.gutter); // for the sign of the last event
+  const margin = Math.max((axisEnd() - axisStart()) * 0.01, state.axis === "time" ? 0 : 0.75, least * 0.1, room);
   const first = axisStart() - margin, last = axisEnd() + margin;
   let width = Math.min(Math.max(to - from, least), Math.max(last - first, least));
   let start = (from + to - width) / 2;
@@ -363,7 +370,7 @@ function drawShades(to) {
 }
 
 function shadeLabel(g, x, r, label, kind) {
-  const a = Math.max(x.a, frame.gutter), b = Math.min(x.b, frame.width);
+  const a = Math.max(x.a, frame.gutter + (frame.gutter < 50 ? 12 + Math.min(14, r.name.length) * 8 : 0)), b = Math.min(x.b, frame.width);
   const text = [label, label.split(" ").slice(0, 3).join(" "), kind].find((t) => t.length * 7 + 12 <= b - a);
   if (text) make("text", { class: "t-paused halo", x: (a + b) / 2, y: r.y + 14, "text-anchor": "middle" }, g, text);
 }
@@ -427,21 +434,39 @@ function drawHold(to, h, i, kind, x, r) {
 const holding = (h, i) => h.lane[i] + "/" + h.scope[i] + "/" + h.token[i];
 
 function drawGuides(to) {
-  let taken = -100;
+  const badges = [];
   for (const pos of data.cited) {
     const x = px(axisOf(pos));
     if (x < frame.gutter - 5 || x > frame.width + 5) continue;
     const bad = pos === data.violation;
     make("path", { class: "guide" + (bad ? " g-violation" : ""), fill: "none", "stroke-dasharray": "2 3", d: `M${x} 24V${frame.height - 40}` }, to);
-    const steps = data.steps.get(pos);
-    if (!steps || x < taken + 22 || x < frame.gutter + 10 || x > frame.width - 10) continue;
-    taken = x;
-    const g = make("g", { class: "badge" + (bad ? " b-violation" : "") }, to), text = steps.join(","), w = Math.max(18, text.length * 7 + 8);
+    if (data.steps.has(pos)) badges.push({ x, bad, steps: data.steps.get(pos) });
+  }
+  drawBadges(to, badges);
+  const x = px(axisOf(state.selected));
+  make("path", { class: "cursor", d: `M${x} 24V${frame.height - 34}` }, to);
+}
+
+// drawBadges numbers the steps. Those that lie on each other share a badge; the
+// violation has one of its own.
+function drawBadges(to, badges) {
+  let last = null;
+  const shown = [];
+  for (const b of badges) {
+    if (last && !last.bad && !b.bad && b.x - last.x < 24) last.steps = last.steps.concat(b.steps);
+    else shown.push((last = { ...b }));
+  }
+  const bad = shown.find((b) => b.bad);
+  for (const b of shown) {
+    const few = b.steps.length > 2 ? b.steps[0] + "–" + b.steps[b.steps.length - 1] : b.steps.join(",");
+    const text = String(few), w = Math.max(18, text.length * 7 + 8);
+    let x = Math.max(frame.gutter + w / 2 + 1, Math.min(frame.width - w / 2 - 1, b.x));
+    const near = bad && !b.bad && w / 2 + 12 - Math.abs(bad.x - x);
+    if (near > 0) x += x <= bad.x ? -near : near;
+    const g = make("g", { class: "badge" + (b.bad ? " b-violation" : "") }, to);
     make("rect", { x: x - w / 2, y: 5, width: w, height: 18, rx: 9 }, g);
     make("text", { x, y: 18, "text-anchor": "middle", "font-weight": 700 }, g, text);
   }
-  const x = px(axisOf(state.selected));
-  make("path", { class: "cursor", d: `M${x} 24V${frame.height - 34}` }, to);
 }
 
 function drawOps(to) {
@@ -568,9 +593,9 @@ function drawSymbol(to, pos, x, row) {
   make("title", {}, g, sentence(pos));
   if (pos === data.violation) make("use", { href: "#ring" }, g);
   if (symbol || pos === data.violation) make("use", { href: "#" + (symbol || "m-alarm") }, g);
-  if (pos === state.selected) make("circle", { class: "chosen", r: 15 }, g);
+  if (pos === state.selected) make("circle", { class: "chosen", r: pos === data.violation ? 19 : 15 }, g);
   const token = data.tokens[data.events.token[pos]];
-  if (token && row.role !== "client" && symbol && token.length < 4) make("text", { class: "t-muted", y: 21, "text-anchor": "middle" }, g, token);
+  if (token && row.role !== "client" && symbol && token.length < 4) make("text", { class: "t-muted halo", y: pos === data.violation ? 31 : pos === state.selected ? 28 : 21, "text-anchor": "middle" }, g, token);
   return true;
 }
 
@@ -590,7 +615,7 @@ function drawFence(ground, to, front, lo, hi) {
     least = Math.min(least, f.token[i]);
     most = Math.max(most, f.token[i], f.greatest[i]);
   }
-  const top = frame.fenceTop + 30, y = (t) => top + (most === least ? 34 : ((most - t) / (most - least)) * 68);
+  const top = frame.fenceTop + (frame.gutter < 50 ? 38 : 30), y = (t) => top + (most === least ? 34 : ((most - t) / (most - least)) * 68);
   fenceLabels(ground, front, y, least, most, inView);
   let d = `M${frame.gutter} ${y(before)}`, at = before, lastX = -1;
   for (const i of inView) {
@@ -697,7 +722,7 @@ function drawOverview() {
 
 // ---------------------------------------------------------------- details
 
-const sentence = (pos) => "#" + indexOf(pos) + (data.unit ? " at " + sayTime(pos) : "") + ": " + nameOf(pos) + " " + data.words.get(pos);
+const sentence = (pos) => "#" + indexOf(pos) + (data.unit ? " at " + sayTime(pos) : "") + ": " + whoOf(pos) + " " + data.words.get(pos);
 
 // say tells the position to who does not see it.
 function say() {
@@ -707,19 +732,18 @@ function say() {
 
 function showDetail() {
   const pos = state.selected, e = data.events, s = e.state[pos], st = data.states;
-  const none = "none", rows = [
+  const none = "none", store = data.tokens[e.highest[pos]], highest = data.tokens[st.highest[s]];
+  const rows = [
     ["event", "#" + indexOf(pos)],
-    ...(data.unit ? [["time", sayTime(pos)]] : []),
+    ...(data.unit ? [["time", sayTime(pos, 9)]] : []),
     ["process", nameOf(pos)],
-    ["resource", data.strings[e.resource[pos]] || data.strings[st.scope[s]] || none],
-    ["presented token", data.tokens[e.token[pos]] || none],
-    ["highest accepted token", data.tokens[st.highest[s]] || none],
-    ["lease of the event", data.strings[e.lease[pos]] || none],
+    ...(data.named ? [["resource", data.strings[e.resource[pos]] || data.strings[st.scope[s]] || none]] : []),
+    ...(data.fenced ? [["presented token", data.tokens[e.token[pos]] || none], ["highest accepted token", highest || none]] : []),
+    ...(store && store !== highest ? [["highest that the store knows", store]] : []),
+    ...(data.leased ? [["lease of the event", data.strings[e.lease[pos]] || none]] : []),
     ["owner", data.strings[st.owner[s]] || "nobody"],
-    ["owner's lease", data.strings[st.lease[s]] || none],
-    ["owner's token", data.tokens[st.token[s]] || none],
-    ["acquisition generation", st.generation[s] || none],
-    ["rejections so far", st.rejections[s]],
+    ...(data.leased ? [["owner's lease", data.strings[st.lease[s]] || none]] : []),
+    ...(data.fenced ? [["owner's token", data.tokens[st.token[s]] || none], ["acquisition generation", st.generation[s] || none], ["rejections so far", st.rejections[s]]] : []),
     ["what changed", data.change.get(pos) || "nothing that is known"],
   ];
   const list = $("detail"), parts = document.createDocumentFragment();
@@ -733,7 +757,7 @@ function showDetail() {
 
 function buttons() {
   for (const b of document.querySelectorAll("[data-axis]")) b.setAttribute("aria-pressed", String(b.dataset.axis === state.axis));
-  for (const b of document.querySelectorAll("[data-do$=rejection]")) b.disabled = !data.rejections.length;
+  for (const b of document.querySelectorAll("[data-do$=rejection]")) b.disabled = b.hidden = !data.rejections.length;
 }
 
 // ---------------------------------------------------------------- the table
@@ -755,10 +779,21 @@ const table = {
     }
     return Math.min(lo, shown.length - 1);
   },
+  // resize gives the scroll bar its length: at its end the last rows fill the box.
   resize() {
-    const box = $("rows"), n = this.count();
-    $("space").style.height = Math.max(1, (n - 1) * this.share + box.clientHeight) + "px";
+    const box = $("rows"), n = this.count(), body = $("listed");
+    this.rows(Math.max(0, n - this.most()), n);
+    let room = box.clientHeight - $("listing").tHead.offsetHeight, fit = 0;
+    for (let row = body.lastElementChild; row && (room -= row.offsetHeight) >= 0; row = row.previousElementSibling) fit++;
+    $("space").style.height = Math.max(0, n - Math.max(1, fit)) * this.share + box.clientHeight + "px";
     $("listing").setAttribute("aria-rowcount", n + 1);
+  },
+  most: () => Math.ceil($("rows").clientHeight / 26) + 2, // rows that are made at once
+  rows(from, to) {
+    const parts = document.createDocumentFragment();
+    for (let i = from; i < to; i++) drawRow(parts, this.at(i), i);
+    if (!this.count()) html("td", { colspan: 6 }, html("tr", { class: "skipped" }, parts), "No event passes these filters.");
+    $("listed").replaceChildren(parts);
   },
   reveal(pos) {
     const row = this.find(pos), box = $("rows"), top = Math.floor(box.scrollTop / this.share);
@@ -767,11 +802,8 @@ const table = {
     this.draw();
   },
   draw() {
-    const box = $("rows"), first = Math.min(this.count() - 1, Math.floor(box.scrollTop / this.share));
-    const body = $("listed"), parts = document.createDocumentFragment(), most = Math.ceil(box.clientHeight / 26) + 2;
-    for (let i = Math.max(0, first); i < Math.min(this.count(), first + most); i++) drawRow(parts, this.at(i), i);
-    if (!this.count()) html("td", { colspan: 6 }, html("tr", { class: "skipped" }, parts), "No event passes these filters.");
-    body.replaceChildren(parts);
+    const box = $("rows"), first = Math.min(this.count() - 1, Math.floor(box.scrollTop / this.share)), body = $("listed");
+    this.rows(Math.max(0, first), Math.min(this.count(), first + this.most()));
     const height = body.firstElementChild ? body.firstElementChild.offsetHeight : 0;
     const part = (box.scrollTop - first * this.share) / this.share;
     $("listing").style.transform = `translateY(${Math.max(0, box.scrollTop - part * height)}px)`;
@@ -786,11 +818,12 @@ function drawRow(parts, pos, i) {
   html("th", { scope: "row", class: "num" }, row, indexOf(pos));
   if (data.unit) html("td", { class: "num" }, row, clockAt(data.time[pos]));
   html("td", { class: "who" }, row, nameOf(pos));
-  const what = html("td", {}, row);
+  const what = html("td", { class: "what" }, row);
   if (gap) html("em", { class: "skip" }, what, gap.toLocaleString("en") + " events left out before this one. ");
   what.append(data.words.get(pos));
   if (bad) { what.append(" "); html("strong", { class: "flag" }, what, "violation"); }
   if (steps) { what.append(" "); html("span", { class: "steps", title: "step of what happened" }, what, steps.join(", ")); }
+  if (!data.fenced) return;
   html("td", { class: "num extra" }, row, data.tokens[data.events.token[pos]]);
   html("td", { class: "num extra" }, row, data.tokens[data.events.highest[pos]]);
 }
