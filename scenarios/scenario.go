@@ -263,7 +263,7 @@ func (sc *Scenario) Exposes(d model.Defects) (Exposure, bool) {
 // Defect returns the scenario's defect called name; an unknown name is an error
 // that suggests the nearest one. "none" is the empty set.
 func (sc *Scenario) Defect(name string) (model.Defects, error) {
-	if name == "" || name == "none" {
+	if name == "none" {
 		return 0, nil
 	}
 	var names []string

@@ -1,9 +1,10 @@
 package main
 
 import (
+	"net"
 	"os"
-	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"staleproof/scenarios"
@@ -49,6 +50,16 @@ func TestBadInput(t *testing.T) {
 		{[]string{"check", "--budget", "0", "empty"}, "--budget: expected a number of steps from 1, found 0"},
 		{[]string{"check", "--budget", "many", "empty"}, "--budget: expected a whole number, found \"many\""},
 
+		{[]string{"check", "pipe"}, "pipe: expected a history, found a pipe; write it to a file first (check reads the standard input as -)"},
+		{[]string{"check", "socket"}, "socket: expected a history, found a socket; name a file"},
+		{[]string{"check", "/dev/null"}, "/dev/null: expected a history, found a device; name a file"},
+		{[]string{"check", "/dev/zero"}, "/dev/zero: expected a history, found a device; name a file"},
+		{[]string{"check", "loop"}, "loop: expected a history, found a file that cannot be opened (too many levels of symbolic links); check the path"},
+		{[]string{"check", "order.jsonl/x"}, "order.jsonl/x: expected a history, found a file that cannot be opened (not a directory); check the path"},
+		{[]string{"check", "-", "-"}, "check: expected the standard input once, found - 2 times"},
+		{[]string{"check", "--model", "", "empty"}, "--model: expected a value, found \"\""},
+		{[]string{"check", "--budget", "NaN", "empty"}, "--budget: expected a whole number, found \"NaN\""},
+
 		// Replay tokens and schedule files.
 		{[]string{"replay", strings.Replace(tok, "sp1:", "sp2:", 1)}, "replay token: expected version sp1, found sp2: "},
 		{[]string{"replay", other.Token()}, "replay token: unknown scenario \"no-such-scenario\": expected one of "},
@@ -66,6 +77,11 @@ func TestBadInput(t *testing.T) {
 		{[]string{"replay"}, "replay: expected a replay token or a schedule file, found 0 arguments; "},
 		{[]string{"replay", tok, tok}, "replay: expected a replay token or a schedule file, found 2 arguments; "},
 
+		{[]string{"replay", ""}, "replay: expected a token that begins with sp1: or a schedule file, found neither: \"\"; "},
+		{[]string{"replay", "pipe"}, "pipe: expected a replay token or a schedule file, found a pipe; "},
+		{[]string{"replay", "socket"}, "socket: expected a replay token or a schedule file, found a socket; "},
+		{[]string{"replay", "/dev/zero"}, "/dev/zero: expected a replay token or a schedule file, found a device; "},
+
 		// Two runs, and results.
 		{[]string{"diff"}, "diff: expected one or two replay tokens or schedule files, found 0 arguments; see staleproof diff --help"},
 		{[]string{"diff", tok, tok, tok}, "diff: expected one or two replay tokens or schedule files, found 3 arguments; "},
@@ -75,7 +91,15 @@ func TestBadInput(t *testing.T) {
 		{[]string{"diff", passing}, "diff: expected a run that fails, or another one to compare it with; found that it is satisfied"},
 		{[]string{"diff", tok, "--report", "empty"}, "--report: expected a folder, found the file empty"},
 		{[]string{"report"}, "report: expected a result file, found no argument; see staleproof report --help"},
-		{[]string{"report", "missing"}, "open missing: no such file or directory"},
+		{[]string{"report", "missing"}, "missing: expected a result file, found no such file; check the path"},
+		{[]string{"report", "pipe"}, "pipe: expected a result file, found a pipe; "},
+		{[]string{"report", "/dev/zero"}, "/dev/zero: expected a result file, found a device; "},
+		{[]string{"report", ""}, "expected the name of a result file, found \"\""},
+		{[]string{"merge", "pipe"}, "pipe: expected a result file, found a pipe; "},
+		{[]string{"merge", "missing"}, "missing: expected a result file, found no such file; check the path"},
+		{[]string{"merge", "folder"}, "folder: expected a result file, found a directory; "},
+		{[]string{"diff", tok, "--report", ""}, "--report: expected a value, found \"\""},
+		{[]string{"diff", tok, "pipe"}, "pipe: expected a replay token or a schedule file, found a pipe; "},
 		{[]string{"report", "folder"}, "folder: expected a result file, found a directory; "},
 		{[]string{"report", "empty"}, "empty: expected a result file, found an empty one; "},
 		{[]string{"report", "garbage"}, "garbage: expected a report in JSON, as staleproof.report/1 writes it: "},
@@ -94,8 +118,27 @@ func TestBadInput(t *testing.T) {
 		{[]string{"run", "--seeds"}, "--seeds: expected a value, found none; see staleproof run --help"},
 		{[]string{"run", "--defect", "store-ignore-token"}, "unknown defect \"store-ignore-token\": did you mean store-ignores-token?"},
 		{[]string{"run", "textbook", "--defect", "x"}, "unknown defect \"x\": see staleproof list defects"},
+		{[]string{"run", "--defect", ""}, "--defect: expected a value, found \"\""},
+		{[]string{"run", "--defect", " "}, "--defect: expected a value, found \" \""},
+		{[]string{"run", "textbook", "--defect", "none", "--defect", ""}, "--defect: expected a value, found \"\""},
+		{[]string{"run", "textbook", "--defect", "+"}, "--defect: expected a defect, or several joined by +, found \"+\""},
+		{[]string{"run", "textbook", "--defect", "none+store-ignores-token"}, "unknown defect \"none+store-ignores-token\": "},
+		{[]string{"run", "textbook", "--defect", "store-ignores-token+store-ignores-token"}, "--defect store-ignores-token+store-ignores-token: expected each defect once, found store-ignores-token twice"},
+		{[]string{"run", "textbook", "--defect", "none", "--defect", "none"}, "--defect: expected each defect once, found none twice"},
+		{[]string{"run", "textbook", "--defect", "all", "--defect", "none"}, "--defect: expected all alone, or names, found both"},
+		{[]string{"run", "textbook", "textbook"}, "the command line: expected each scenario once, found textbook twice"},
+		{[]string{"run", ""}, "unknown scenario \"\": expected one of "},
+		{[]string{"run", "lf"}, "scenario lf is searched exhaustively, not run under seeds: use staleproof explore lf"},
+		{[]string{"fuzz", "textbook", "lf-time"}, "scenario lf-time is searched exhaustively, not run under seeds: use staleproof explore lf-time"},
+		{[]string{"fuzz", "--defect", ""}, "--defect: expected a value, found \"\""},
+		{[]string{"run", "--seeds", "0"}, "--seeds: expected a number of seeds from 1 to "},
+		{[]string{"run", "--seeds", "-1"}, "--seeds: expected a range A-B of seeds "},
+		{[]string{"run", "--seeds", "NaN"}, "--seeds: expected a number of seeds from 1 to "},
+		{[]string{"run", "--seeds", "5 "}, "--seeds: expected a number of seeds from 1 to "},
+		{[]string{"run", "--seeds", "99999999999999999999"}, "--seeds: expected a number of seeds from 1 to "},
 		{[]string{"run", "--matrix", "--defect", "none"}, "run: expected --matrix or --defect, found both"},
 		{[]string{"list", "scenaros"}, "unknown list \"scenaros\": did you mean scenarios?"},
+		{[]string{"list", "scenarios", "scenarios"}, "list: expected each list once, found scenarios twice"},
 		{[]string{"list", "--color", "sometimes"}, "--color: expected auto, always or never, found \"sometimes\""},
 		{[]string{"list", "--json=maybe"}, "--json: expected true or false, found \"maybe\""},
 		{[]string{"list", "--junit", "x"}, "unknown flag \"--junit\": "},
@@ -103,6 +146,20 @@ func TestBadInput(t *testing.T) {
 		// Places to write to.
 		{[]string{"run", "--junit", "folder"}, "--junit: expected the name of a file, found the folder folder"},
 		{[]string{"run", "--junit", "none/x.xml"}, "--junit: expected a file in a folder that exists, found no folder none; make it first"},
+		{[]string{"run", "--junit", ""}, "--junit: expected a value, found \"\""},
+		{[]string{"run", "--report", " "}, "--report: expected a value, found \" \""},
+		{[]string{"run", "--regressions", ""}, "--regressions: expected a value, found \"\""},
+		{[]string{"run", "--junit", "order.jsonl/x"}, "--junit: expected a file in a folder that exists, found no folder order.jsonl; make it first"},
+		{[]string{"run", "--junit", "socket"}, "--junit: expected the name of a file, found the socket socket"},
+		{[]string{"run", "--junit", strings.Repeat("n", 300)}, "--junit: expected a place that can be written to, found .: file name too long; name another"},
+		{[]string{"run", "--junit", "x", "--result", "./x"}, "--junit, --result: expected two places, found ./x for both"},
+		{[]string{"run", "--junit", "empty", "--result", "link"}, "--junit, --result: expected two places, found link for both"},
+		{[]string{"run", "--junit", "x", "--report", "x"}, "--junit, --report: expected two places, found x for both"},
+		{[]string{"replay", tok, "--history", "x", "--schedule", "x"}, "--history, --schedule: expected two places, found x for both"},
+		{[]string{"run", "--report", "/proc/none/x"}, "--report: expected a place that can be written to, found /proc: "},
+		{[]string{"run", "--report", "empty/x"}, "--report: expected a folder, found the file empty"},
+		{[]string{"fuzz", "textbook", "--out", "/dev/zero", "--seeds", "64"}, "--out: expected a file that can be gone on with, found a device; "},
+		{[]string{"fuzz", "textbook", "--out", "pipe", "--seeds", "64"}, "--out: expected a file that can be gone on with, found a pipe; "},
 		{[]string{"run", "--report", "empty"}, "--report: expected a folder, found the file empty"},
 		{[]string{"replay", tok, "--history", "none/h"}, "--history: expected a file in a folder that exists, found no folder none; make it first"},
 		{[]string{"replay", tok, "--schedule", "folder"}, "--schedule: expected the name of a file, found the folder folder"},
@@ -130,7 +187,7 @@ func calmToken(t *testing.T, name string) string {
 }
 
 // badFileNames are what badFiles makes, sorted.
-var badFileNames = []string{"binary", "empty", "folder", "garbage", "header.jsonl", "longline.jsonl", "order.jsonl",
+var badFileNames = []string{"binary", "empty", "folder", "garbage", "header.jsonl", "link", "longline.jsonl", "loop", "order.jsonl", "pipe", "socket",
 	"truncated.jsonl", "twice.jsonl", "unasked.jsonl", "unknownf.jsonl", "wrongtype.jsonl"}
 
 // badFiles makes the files of the table in the working folder, and returns a good
@@ -153,8 +210,15 @@ func badFiles(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(".", "folder"), 0o755); err != nil {
+	listener, err := net.Listen("unix", "socket")
+	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	for _, err := range []error{os.Mkdir("folder", 0o755), syscall.Mkfifo("pipe", 0o644), os.Symlink("loop", "loop"), os.Symlink("empty", "link")} {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	return token(t, "store-ignores-token")
 }

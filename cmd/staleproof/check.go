@@ -36,11 +36,13 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "judge a history recorded from a real system",
 		Long: `Check judges histories that were recorded from real systems, or written by
 replay --history. The format is recognised from the content and the model is
-guessed from the operations, unless they are named.
+guessed from the operations, unless they are named. The file - is the standard
+input.
 
 ` + modelsText(),
 		Example: `  staleproof check run.jsonl --explain
-  staleproof check etcd_000.log --model cas-register`,
+  staleproof check etcd_000.log --model cas-register
+  zcat run.jsonl.gz | staleproof check -`,
 		DisableFlagsInUseLine: true,
 		Args:                  atLeastOne("a history file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,6 +53,9 @@ guessed from the operations, unless they are named.
 			}
 			if err := a.report.check(); err != nil {
 				return err
+			}
+			if n := countOf(args, stdinName); n > 1 {
+				return usagef("check: expected the standard input once, found - %d times", n)
 			}
 			for _, file := range args {
 				a.gap()
@@ -169,10 +174,14 @@ func judge(file string, o *checkOptions, opt checker.Options) (*judged, error) {
 	}
 	f := &historyFile{path: file, format: o.format}
 	defer f.close()
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		if f.whole, err = history.Open(file, o.format); err != nil {
+	if file == stdinName {
+		file = "standard input"
+		var err error
+		if f.whole, err = readWhole(os.Stdin, file, o.format); err != nil {
 			return nil, err
 		}
+	} else if err := mustBeFile(file, "a history"); err != nil {
+		return nil, err
 	}
 	source, err := f.source()
 	if err != nil {
@@ -203,6 +212,36 @@ func judge(file string, o *checkOptions, opt checker.Options) (*judged, error) {
 		return nil, err
 	}
 	return j, j.asLeases(f, opt)
+}
+
+// readWhole reads a history that cannot be read twice.
+func readWhole(r io.Reader, file, format string) (*history.History, error) {
+	source, err := history.NewSource(r, file, format)
+	if err != nil {
+		return nil, err
+	}
+	h := &history.History{Header: source.Header()}
+	for {
+		var e history.Event
+		switch err := source.Next(&e); err {
+		case nil:
+			h.Events = append(h.Events, e)
+		case io.EOF:
+			return h, nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+func countOf(list []string, s string) int {
+	n := 0
+	for _, l := range list {
+		if l == s {
+			n++
+		}
+	}
+	return n
 }
 
 // historyFile is a file that is read from its beginning at each call of source.

@@ -72,7 +72,7 @@ func (c *console) fail(err error) {
 // brokenStream returns the first error of writing to stdout.
 func (c *console) brokenStream() error {
 	if c.stdout.err != nil {
-		return fmt.Errorf("cannot write to the standard output: %w", c.stdout.err)
+		return usagef("expected to write to the standard output: %w", cause(c.stdout.err))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ type exploreOptions struct {
 	workers    int
 	maxStates  int
 	maxMemory  int64
-	limit      time.Duration
+	limit      durationFlag
 }
 
 // sizes are the parameters that have a flag of explore.
@@ -69,7 +70,7 @@ its token replays it. Without one the verdict is complete, or says what remains.
 	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "`N` goroutines; the result is the same for any number")
 	f.IntVar(&o.maxStates, "max-states", 0, "stop after `N` states")
 	f.Int64Var(&o.maxMemory, "max-memory", 4096, "stop at `N` MiB of tables")
-	f.DurationVar(&o.limit, "for", 0, "stop after `D`, as in 60s")
+	f.Var(&o.limit, "for", "stop after `TIME`, such as 60s")
 	for _, name := range append([]string{"faults"}, sizes...) {
 		f.Lookup(name).DefValue = "0" // the text says what the default is
 	}
@@ -124,9 +125,12 @@ func (o *exploreOptions) parse(cmd *cobra.Command, name string) (sc *scenarios.S
 			continue
 		}
 		if err = b.Params.Set(name, *value); err != nil {
-			err = usagef("--%s: %w", name, err)
+			err = usagef("--%s: %s", name, strings.TrimPrefix(err.Error(), "parameter "+name+": "))
 			return
 		}
+	}
+	if err = o.ticks(cmd, sc); err != nil {
+		return
 	}
 	if d.Has(model.RenewalRaisesToken) && !cmd.Flags().Changed("renewals") {
 		b.Params.Renewals, b.Params.Renew = 1, 1 // it takes one to show
@@ -137,14 +141,16 @@ func (o *exploreOptions) parse(cmd *cobra.Command, name string) (sc *scenarios.S
 	if cmd.Flags().Changed("acquisitions") && !sc.Searched {
 		b.Params.Tries = b.Params.Acquisitions
 	}
-	opt = explore.Options{Workers: o.workers, MaxStates: o.maxStates, MaxBytes: o.maxMemory << 20, MaxTime: o.limit}
+	opt = explore.Options{Workers: o.workers, MaxStates: o.maxStates, MaxBytes: o.maxMemory << 20, MaxTime: time.Duration(o.limit)}
 	switch {
 	case cmd.Flags().Changed("faults") && (o.faults < 0 || o.faults > 15):
 		err = usagef("--faults: expected 0 to 15, found %d", o.faults)
 	case o.workers < 1 || o.workers > 1024:
 		err = usagef("--workers: expected 1 to 1024, found %d", o.workers)
-	case o.maxStates < 0 || o.maxMemory < 0 || o.limit < 0:
-		err = usagef("--max-states, --max-memory, --for: expected 0 or more")
+	case o.maxStates < 0:
+		err = usagef("--max-states: expected a number of states, 0 for no limit, found %d", o.maxStates)
+	case o.maxMemory < 0 || o.maxMemory > maxMiB:
+		err = usagef("--max-memory: expected 0, for no limit, to %d MiB, found %d", maxMiB, o.maxMemory)
 	case o.faults == 0:
 		opt.Faults, b.Faults = -1, nil
 	case o.faults > 0:
@@ -154,13 +160,38 @@ func (o *exploreOptions) parse(cmd *cobra.Command, name string) (sc *scenarios.S
 		}
 	}
 	if err == nil {
-		opt.Reduce, err = explore.ParseReductions(o.reductions)
+		if opt.Reduce, err = explore.ParseReductions(o.reductions); err != nil {
+			err = fmt.Errorf("--reductions: %w", err)
+		}
 	}
 	if err == nil {
 		_, err = sc.System(b, d) // a size that the scenario does not have
 	}
 	err = usage(err)
 	return
+}
+
+// maxMiB bounds --max-memory: a petabyte.
+const maxMiB = 1 << 30
+
+// hasSize says whether a parameter is one of the sizes of the scenario's search:
+// time is ticks in the bounded ones alone.
+func hasSize(sc *scenarios.Scenario, name string) bool {
+	inTicks := name == "horizon" || name == "ttl"
+	return slices.Contains(sizes, name) && (!inTicks || sc.Timing == sim.Bounded)
+}
+
+// ticks refuses flags that mean something only where time is ticks.
+func (o *exploreOptions) ticks(cmd *cobra.Command, sc *scenarios.Scenario) error {
+	for _, name := range sizes {
+		if cmd.Flags().Changed(name) && !hasSize(sc, name) {
+			return usagef("--%s: expected a scenario in which time is ticks, such as lf-time; in a search of %s any timer may ring at any time", name, sc.Name)
+		}
+	}
+	if hasSize(sc, "horizon") && cmd.Flags().Changed("horizon") && *o.size["horizon"] == 0 {
+		return usagef("--horizon: expected a tick from 1, found 0")
+	}
+	return nil
 }
 
 // explored is a search that has ended.

@@ -28,7 +28,7 @@ func (a *app) listCommand() *cobra.Command {
 					return unknown("list", arg, lists, "staleproof list --help")
 				}
 			}
-			return nil
+			return once("list", "list", args)
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -65,15 +65,34 @@ type scenarioLine struct {
 	Properties []string `json:"properties"`
 	Sometimes  []string `json:"sometimes"`
 	Defects    []string `json:"defects"`
+	Searched   bool     `json:"searched,omitempty"` // by explore alone
 }
 
+// listScenarios lists those that run under a seed, and then those that are only
+// searched.
 func (a *app) listScenarios(long bool) {
+	var searched []*scenarios.Scenario
+	for _, sc := range scenarios.AllScenarios() {
+		if sc.Searched {
+			searched = append(searched, sc)
+		}
+	}
+	a.listOf(scenarios.Scenarios(), long)
+	a.gap()
+	a.printf("%s\n", a.style(bold, "SCENARIOS OF EXPLORE"))
+	a.printf("%s", wrap("  ", "  ", "Reference protocols, whose numbers of states other model checkers have found too. "+
+		"They are searched exhaustively, by staleproof explore; run and fuzz do not take them."))
+	a.gap()
+	a.listOf(searched, long)
+}
+
+func (a *app) listOf(list []*scenarios.Scenario, long bool) {
 	nameWidth := 0
-	for _, sc := range scenarios.Scenarios() {
+	for _, sc := range scenarios.AllScenarios() {
 		nameWidth = max(nameWidth, len(sc.Name))
 	}
-	for i, sc := range scenarios.Scenarios() {
-		l := scenarioLine{Type: "scenario", Name: sc.Name, Doc: sc.Doc, Properties: orEmpty(sc.Properties), Sometimes: []string{}, Defects: []string{}}
+	for i, sc := range list {
+		l := scenarioLine{Type: "scenario", Name: sc.Name, Doc: sc.Doc, Properties: orEmpty(sc.Properties), Sometimes: []string{}, Defects: []string{}, Searched: sc.Searched}
 		for _, f := range sc.Sometimes {
 			l.Sometimes = append(l.Sometimes, f.String())
 		}
@@ -106,7 +125,14 @@ func (a *app) scenarioDetails(sc *scenarios.Scenario, l *scenarioLine) {
 	}
 	label = "parameters"
 	for _, d := range scenarios.ParamTable() {
-		a.detail(label, fmt.Sprintf("%s=%d: %s", d.Name, d.Get(&sc.Params), d.Doc))
+		doc := d.Doc
+		if sc.Searched {
+			if !hasSize(sc, d.Name) {
+				continue
+			}
+			doc = strings.Replace(doc, ", ns", ", ticks", 1)
+		}
+		a.detail(label, fmt.Sprintf("%s=%d: %s", d.Name, d.Get(&sc.Params), doc))
 		label = ""
 	}
 	for i := range sc.Scripts {

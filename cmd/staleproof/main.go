@@ -58,8 +58,8 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	root.SetArgs(args)
 	err := root.Execute()
 	a.status.done()
-	if err == nil {
-		err = a.brokenStream()
+	if broken := a.brokenStream(); broken != nil {
+		err = broken
 	}
 	if err != nil {
 		a.fail(err)

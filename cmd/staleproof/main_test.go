@@ -138,8 +138,11 @@ func TestList(t *testing.T) {
 			t.Fatalf("%v: found exit code %d: %s", args, code, errs)
 		}
 		var names []string
-		for _, sc := range scenarios.Scenarios() {
+		for _, sc := range scenarios.AllScenarios() {
 			names = append(names, sc.Name)
+		}
+		if searched, first := strings.Index(out, "SCENARIOS OF EXPLORE"), strings.Index(out, "\n  lf "); args[len(args)-1] != "--json" && (searched < 0 || first < searched) {
+			t.Errorf("%v: expected lf under a heading of its own", args)
 		}
 		for _, p := range checker.Properties() {
 			names = append(names, p.Name)
@@ -212,7 +215,7 @@ func TestJSON(t *testing.T) {
 		"replayed": "type scenario defect events digest status broken seconds",
 		"checked":  "type file model operations status broken reason? seconds",
 		"summary":  "type status exit",
-		"scenario": "type name doc properties sometimes defects",
+		"scenario": "type name doc properties sometimes defects searched?",
 		"property": "type name guarantee timed untimed bounded",
 		"defect":   "type name doc case scenarios",
 	}
@@ -493,8 +496,11 @@ func TestInternal(t *testing.T) {
 		t.Errorf("a panic: expected exit code 70 and one line, found %d: %s", code, errs.String())
 	}
 	errs.Reset()
-	if code := run([]string{"list"}, badWriter{errors.New("disk full")}, &errs); code != exitInternal || !oneLineOf(errs.String(), "staleproof: cannot write to the standard output: disk full") {
-		t.Errorf("a broken stream: expected exit code 70 and one line, found %d: %s", code, errs.String())
+	for _, arg := range []string{"list", "--version", "--help"} { // a disk that is full is nothing inside
+		errs.Reset()
+		if code := run([]string{arg}, badWriter{errors.New("disk full")}, &errs); code != exitUsage || !oneLineOf(errs.String(), "staleproof: expected to write to the standard output: disk full") {
+			t.Errorf("%s to a broken stream: expected exit code 2 and one line, found %d: %s", arg, code, errs.String())
+		}
 	}
 	for _, err := range []error{&watchdog.Blocked{Process: "A"}, &scenarios.NondeterminismError{}, &search.PanicError{Value: "x"}, errors.New("any")} {
 		if code := exitCode(err); code != exitInternal {

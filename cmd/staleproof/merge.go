@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -32,10 +31,8 @@ searches are refused: exit code 2.`,
 		DisableFlagsInUseLine: true,
 		Args:                  atLeastOne("result files"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			for _, err := range []error{a.report.check(), checkPlace("--out", out)} {
-				if err != nil {
-					return err
-				}
+			if err := a.report.check(place{"--out", out}); err != nil {
+				return err
 			}
 			return a.merge(args, out)
 		},
@@ -94,14 +91,11 @@ func readResults(files []string) (*search.Results, error) {
 }
 
 func readResultFile(name string) (*search.Results, error) {
-	f, err := os.Open(name)
+	f, err := openInput(name, "a result file")
 	if err != nil {
-		return nil, usage(err)
+		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, usagef("%s: expected a result file, found a directory; name the files in it", name)
-	}
 	text, err := io.ReadAll(f)
 	if err != nil {
 		return nil, usage(err)

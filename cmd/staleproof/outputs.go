@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -28,22 +30,38 @@ func (o *outputs) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.dir, "report", "", "write pages for people to the folder `DIR`")
 }
 
-// check refuses places that cannot be written to before any work is done.
-func (o *outputs) check() error {
-	for _, place := range [][2]string{{"--junit", o.junit}, {"--result", o.result}} {
-		if err := checkPlace(place[0], place[1]); err != nil {
+// check refuses places that cannot be written to before any work is done; more
+// are those that only the command has.
+func (o *outputs) check(more ...place) error {
+	files := append([]place{{"--junit", o.junit}, {"--result", o.result}}, more...)
+	for _, p := range files {
+		if err := checkPlace(p.flag, p.path); err != nil {
 			return err
 		}
+	}
+	if err := apart(append(files, place{"--report", o.dir})); err != nil {
+		return err
 	}
 	return checkFolder(o.dir)
 }
 
 // checkFolder says whether --report can be a folder; an empty path is none.
 func checkFolder(dir string) error {
-	if info, err := os.Stat(dir); dir != "" && err == nil && !info.IsDir() {
-		return usagef("--report: expected a folder, found the file %s", dir)
+	if dir == "" {
+		return nil
 	}
-	return nil
+	above := dir // the folder in which the first one will be made
+	for {
+		info, err := os.Stat(above)
+		if err == nil && !info.IsDir() {
+			return usagef("--report: expected a folder, found the file %s", above)
+		}
+		if up := filepath.Dir(above); err != nil && up != above {
+			above = up
+			continue
+		}
+		return mustBeWritable("--report", above, ".staleproof.*")
+	}
 }
 
 // write writes the files, and says where they are.
@@ -127,32 +145,43 @@ func checkPlace(flag, path string) error {
 	if path == "" {
 		return nil
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
 		return usagef("%s: expected the name of a file, found the folder %s", flag, path)
+	case err == nil && info.Mode()&os.ModeSocket != 0:
+		return usagef("%s: expected the name of a file, found the socket %s", flag, path)
+	case err == nil && !info.Mode().IsRegular():
+		return nil // written to directly
 	}
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return usagef("%s: expected a file in a folder that exists, found no folder %s; make it first", flag, folder)
 	}
-	return nil
+	return mustBeWritable(flag, filepath.Dir(target(path)), beside(path))
 }
+
+// target is the file behind a symbolic link.
+func target(path string) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		return to
+	}
+	return path
+}
+
+// beside is the pattern of the name under which a file is written at first.
+func beside(path string) string { return "." + filepath.Base(target(path)) + ".*" }
 
 // writeFile puts what fill writes at path, as a whole or not at all. What is no
 // regular file, such as /dev/stdout, is written to directly.
 func writeFile(path string, fill func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return usage(err)
-		}
-		return finish(f, fill)
+		return unwritten(path, writeDirectly(path, fill))
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	path = target(path)
+	f, err := os.CreateTemp(filepath.Dir(path), beside(path))
 	if err != nil {
-		return usagef("expected to write %s: %w", path, err)
+		return unwritten(path, err)
 	}
 	if err = finish(f, fill); err == nil {
 		// CreateTemp makes files that only their owner can read.
@@ -162,9 +191,31 @@ func writeFile(path string, fill func(io.Writer) error) error {
 	}
 	if err != nil {
 		os.Remove(f.Name())
-		return fmt.Errorf("expected to write %s: %w", path, err)
 	}
-	return nil
+	return unwritten(path, err)
+}
+
+// writeDirectly does not wait for a reader of a pipe: there may never be one.
+func writeDirectly(path string, fill func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENXIO) {
+		err = &os.PathError{Op: "open", Path: path, Err: errors.New("it is a pipe that nobody reads")}
+	}
+	if err != nil {
+		return err
+	}
+	return finish(f, fill)
+}
+
+// unwritten says that a file could not be written, if there is an error.
+func unwritten(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, system := errors.AsType[*os.PathError](err); system {
+		return usagef("expected to write %s: %w; make room, or name another place", path, cause(err))
+	}
+	return fmt.Errorf("expected to write %s: %w", path, err)
 }
 
 // finish fills and closes f.

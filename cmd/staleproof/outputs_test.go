@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +19,78 @@ func TestMain(m *testing.M) {
 	os.Unsetenv("GITHUB_ACTIONS")
 	os.Unsetenv("GITHUB_STEP_SUMMARY")
 	os.Exit(m.Run())
+}
+
+// TestUnwritable: what cannot be written is one line and exit code 2, though the
+// work was done, and half a file stays nowhere.
+func TestUnwritable(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full on this system")
+	}
+	tok, result, shards := token(t, "store-ignores-token"), filepath.Join(t.TempDir(), "result.json"), filepath.Join(t.TempDir(), "0.results")
+	invoke("replay", tok, "--result", result)
+	invoke("fuzz", "textbook", "--seeds", "64", "--out", shards)
+	t.Chdir(t.TempDir())
+	if err := syscall.Mkfifo("pipe", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"run", "textbook", "--defect", "none", "--seeds", "1", "--junit", "/dev/full"}, "expected to write /dev/full: no space left on device; make room, or name another place"},
+		{[]string{"run", "textbook", "--defect", "none", "--seeds", "1", "--result", "/dev/full"}, "expected to write /dev/full: no space left on device; "},
+		{[]string{"run", "textbook", "--defect", "none", "--seeds", "1", "--junit", "pipe"}, "expected to write pipe: it is a pipe that nobody reads; "},
+		{[]string{"replay", tok, "--history", "/dev/full"}, "expected to write /dev/full: no space left on device; "},
+		{[]string{"replay", tok, "--schedule", "/dev/full"}, "expected to write /dev/full: no space left on device; "},
+		{[]string{"explore", "lf-time", "--result", "/dev/full"}, "expected to write /dev/full: no space left on device; "},
+		{[]string{"report", result, "--junit", "/dev/full"}, "expected to write /dev/full: no space left on device; "},
+		{[]string{"merge", shards, "--out", "/dev/full"}, "expected to write /dev/full: no space left on device; "},
+	} {
+		code, _, errs := invoke(c.args...)
+		if code != exitUsage || !oneLineOf(errs, "staleproof: "+c.want) {
+			t.Errorf("%.60q: expected exit code 2 and one line\n  staleproof: %s...\nfound %d\n  %s", c.args, c.want, code, errs)
+		}
+	}
+	os.RemoveAll("report") // of the results
+	left(t, ".", "pipe")
+}
+
+// TestPipes: a pipe that somebody reads is written to, and the standard input is
+// read when it is asked for.
+func TestPipes(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	junit := make(chan []byte)
+	go func() { text, _ := io.ReadAll(r); junit <- text }()
+	code, out, errs := invoke("check", "testdata/good.jsonl", "--junit", fmt.Sprintf("/dev/fd/%d", w.Fd()))
+	w.Close()
+	if text := <-junit; code != exitOK || !strings.Contains(string(text), "<testsuite") {
+		t.Errorf("expected exit code 0 and JUnit in the pipe, found %d and %q: %s%s", code, text, out, errs)
+	}
+	for _, c := range []struct {
+		file string
+		exit int
+	}{{"testdata/good.jsonl", exitOK}, {"testdata/bad.jsonl", exitViolation}, {"testdata/register.log", exitViolation}, {"main.go", exitUsage}, {"/dev/null", exitUsage}} {
+		stdin, err := os.Open(c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := os.Stdin
+		os.Stdin = stdin
+		code, out, errs := invoke("check", "--explain", "-")
+		os.Stdin = old
+		stdin.Close()
+		_, want, _ := invoke("check", "--explain", c.file)
+		if code != c.exit || out != strings.Replace(want, c.file+":", "standard input:", 1) {
+			t.Errorf("%s: expected exit code %d and the verdict on the file, found %d: %s%s", c.file, c.exit, code, out, errs)
+		}
+		if c.exit == exitUsage && !oneLineOf(errs, "staleproof: standard input: expected a history") {
+			t.Errorf("%s: found %q on stderr", c.file, errs)
+		}
+	}
 }
 
 // TestSchema: every line for machines is as the schema says.

@@ -40,10 +40,8 @@ which event on, and --schedule writes the decisions without the digest.`,
 		DisableFlagsInUseLine: true,
 		Args:                  exactlyOne("a replay token or a schedule file"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			for _, err := range []error{a.report.check(), checkPlace("--history", o.history), checkPlace("--schedule", o.schedule)} {
-				if err != nil {
-					return err
-				}
+			if err := a.report.check(place{"--history", o.history}, place{"--schedule", o.schedule}); err != nil {
+				return err
 			}
 			rec, err := readRecorded("replay", args[0])
 			if err != nil {
@@ -71,17 +69,14 @@ func readRecorded(command, arg string) (*scenarios.Recorded, error) {
 		rec, err := scenarios.ParseToken(arg)
 		return rec, usage(err)
 	}
-	f, err := os.Open(arg)
-	switch {
-	case errors.Is(err, os.ErrNotExist) || err != nil && strings.Contains(arg, "\x00"):
+	if _, err := os.Stat(arg); errors.Is(err, os.ErrNotExist) || err != nil && strings.Contains(arg, "\x00") {
 		return nil, usagef("%s: expected a token that begins with sp1: or a schedule file, found neither: %q; copy the whole token, or check the path", command, short(arg))
-	case err != nil:
-		return nil, usage(err)
+	}
+	f, err := openInput(arg, "a replay token or a schedule file")
+	if err != nil {
+		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, usagef("%s: expected a replay token or a schedule file, found a directory; name a file in it", arg)
-	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSchedule+1))
 	if err != nil {
 		return nil, usage(err)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,14 +92,11 @@ func exitOf(r *reports.Run) int {
 
 // readSmall reads a file as a whole. Its errors are about the input.
 func readSmall(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := openInput(name, "a result file")
 	if err != nil {
-		return nil, usage(err)
+		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, usagef("%s: expected a result file, found a directory; name the files in it", name)
-	}
 	text, err := io.ReadAll(f)
 	if err == nil && len(bytes.TrimSpace(text)) == 0 {
 		return nil, usagef("%s: expected a result file, found an empty one; run the command again that writes it", name)

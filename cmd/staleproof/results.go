@@ -38,6 +38,9 @@ func openResults(o *fuzzOptions, trials []trial) (*resultFile, error) {
 	if o.out == "" {
 		return &resultFile{}, nil
 	}
+	if info, err := os.Stat(o.out); err == nil && !info.Mode().IsRegular() {
+		return nil, usagef("--out: expected a file that can be gone on with, found %s", kindOf(info.Mode()))
+	}
 	f, err := os.OpenFile(o.out, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, usage(err)

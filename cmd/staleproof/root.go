@@ -62,7 +62,12 @@ Exit codes: 0 as expected, 1 violation, 2 bad arguments or input,
 		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.open() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := noBlanks(cmd); err != nil {
+				return err
+			}
+			return a.open()
+		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetVersionTemplate(fmt.Sprintf("staleproof {{.Version}} (%s %s/%s)\n", runtime.Version(), runtime.GOOS, runtime.GOARCH))
@@ -132,7 +137,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		flag := value.GetFlag()
 		cause := value.Unwrap()
 		switch flag.Value.Type() {
-		case "int64":
+		case "int", "int64":
 			cause = errors.New("expected a whole number")
 		case "bool":
 			cause = errors.New("expected true or false")

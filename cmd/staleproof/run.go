@@ -76,17 +76,21 @@ is exit code 1. --defect none is the control, --defect all each defect in turn.`
 	return cmd
 }
 
+// checkScenarios refuses names of scenarios that do not run under a seed.
 func checkScenarios(names []string) error {
 	var all []string
 	for _, sc := range scenarios.Scenarios() {
 		all = append(all, sc.Name)
 	}
 	for _, name := range names {
+		if sc, err := scenarios.Lookup(name); err == nil && sc.Searched {
+			return usagef("scenario %s is searched exhaustively, not run under seeds: use staleproof explore %s", name, name)
+		}
 		if !slices.Contains(all, name) {
 			return unknown("scenario", name, all, "staleproof list scenarios")
 		}
 	}
-	return nil
+	return once("the command line", "scenario", names)
 }
 
 // trial is one row: a scenario under a defect.
@@ -106,6 +110,9 @@ func (o *runOptions) trials(names []string) ([]trial, error) {
 	if o.matrix && len(o.defects) > 0 {
 		return nil, usagef("run: expected --matrix or --defect, found both")
 	}
+	if err := o.distinct(); err != nil {
+		return nil, err
+	}
 	var chosen []*scenarios.Scenario
 	for _, sc := range scenarios.Scenarios() {
 		if len(names) == 0 || slices.Contains(names, sc.Name) {
@@ -124,6 +131,23 @@ func (o *runOptions) trials(names []string) ([]trial, error) {
 		}
 	}
 	return list, o.unused(chosen, list)
+}
+
+// distinct refuses a defect that is asked for twice, in itself or beside others.
+func (o *runOptions) distinct() error {
+	if len(o.defects) > 1 && slices.Contains(o.defects, "all") {
+		return usagef("--defect: expected all alone, or names, found both")
+	}
+	for _, name := range o.defects {
+		parts := strings.Split(name, "+")
+		if slices.Contains(parts, "") {
+			return usagef("--defect: expected a defect, or several joined by +, found %q", name)
+		}
+		if err := once("--defect "+name, "defect", parts); err != nil {
+			return err
+		}
+	}
+	return once("--defect", "defect", o.defects)
 }
 
 // planted lists the scenario's trials that --defect asks for: those of its own
@@ -150,7 +174,7 @@ func planted(sc *scenarios.Scenario, name string) (scenarios.Exposure, bool) {
 	if err != nil {
 		for part := range strings.SplitSeq(name, "+") {
 			d, err := sc.Defect(part)
-			if err != nil {
+			if err != nil || d == 0 { // none is no part of several
 				return scenarios.Exposure{}, false
 			}
 			set |= d

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// stdinName is the argument that means the standard input.
+const stdinName = "-"
+
+// mustBeFile refuses what is no regular file: the reading of a pipe that nobody
+// writes to never ends, nor does that of some devices. what is what the file
+// should be, with its article.
+func mustBeFile(path, what string) error {
+	info, err := os.Stat(path)
+	switch {
+	case path == "":
+		return usagef("expected the name of %s, found \"\"", what)
+	case errors.Is(err, fs.ErrNotExist):
+		return usagef("%s: expected %s, found no such file; check the path", path, what)
+	case err != nil:
+		return usagef("%s: expected %s, found a file that cannot be opened (%v); check the path", path, what, cause(err))
+	}
+	if found := kindOf(info.Mode()); found != "" {
+		return usagef("%s: expected %s, found %s", path, what, found)
+	}
+	return nil
+}
+
+// kindOf says what a file is that is no regular one, and what to do instead.
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m.IsRegular():
+		return ""
+	case m.IsDir():
+		return "a directory; name a file in it"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe; write it to a file first (check reads the standard input as -)"
+	case m&fs.ModeSocket != 0:
+		return "a socket; name a file"
+	}
+	return "a device; name a file"
+}
+
+// cause is what the system says, without the name of the call and of the file.
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// openInput opens a file to be read as a whole; see mustBeFile.
+func openInput(path, what string) (*os.File, error) {
+	if err := mustBeFile(path, what); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usagef("%s: expected %s, found a file that cannot be opened (%v); check its permissions", path, what, cause(err))
+	}
+	return f, nil
+}
+
+// noBlanks refuses flags that were given a blank value, as a script does whose
+// variable is not set. Only --init may be an empty text.
+func noBlanks(cmd *cobra.Command) error {
+	var bad error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			if bad == nil && f.Name != "init" && strings.TrimSpace(v) == "" {
+				bad = usagef("--%s: expected a value, found %q", f.Name, v)
+			}
+		}
+	})
+	return bad
+}
+
+// once refuses what is named twice.
+func once(where, what string, names []string) error {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return usagef("%s: expected each %s once, found %s twice", where, what, name)
+		}
+	}
+	return nil
+}
+
+// place is where a flag wants something written.
+type place struct{ flag, path string }
+
+// apart refuses two outputs at one place: the second would replace the first.
+func apart(places []place) error {
+	for i, p := range places {
+		for _, q := range places[:i] {
+			if p.path != "" && q.path != "" && sameFile(p.path, q.path) {
+				return usagef("%s, %s: expected two places, found %s for both", q.flag, p.flag, p.path)
+			}
+		}
+	}
+	return nil
+}
+
+// absolute is a path from the root, as far as that can be told.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// sameFile says whether two paths are one file that is, or will be, regular.
+func sameFile(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	if err1 == nil && err2 == nil {
+		return os.SameFile(x, y) && (x.Mode().IsRegular() || x.IsDir())
+	}
+	return err1 != nil && err2 != nil && absolute(a) == absolute(b)
+}
+
+// mustBeWritable says whether a file can be made in a folder, by making one.
+func mustBeWritable(flag, folder, pattern string) error {
+	f, err := os.CreateTemp(folder, pattern)
+	if err != nil {
+		return usagef("%s: expected a place that can be written to, found %s: %v; name another", flag, folder, cause(err))
+	}
+	f.Close()
+	if err := os.Remove(f.Name()); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	return nil
+}
