@@ -21,7 +21,7 @@ func (x *explainer) short(f *Finding) {
 	case x.v.Property == noLostUpdate.Name && len(x.quoted) == 3:
 		f.Harm, f.Cause = x.lostUpdate()
 	case x.staleWrite():
-		f.Harm, f.Cause = x.overwritten(), sentences(x.story(e, x.last), x.whyApplied())
+		f.Harm, f.Cause = x.overwritten(), sentences(x.story(e, x.before(), x.last), x.whyApplied())
 	case x.v.Property == fenceSurvives.Name && e.F == history.Served && len(x.quoted) == 3:
 		f.Harm = fmt.Sprintf("%s was acknowledged, and lost when %s came back at #%d",
 			x.name(&x.events[x.quoted[0]]), server(e), x.events[x.quoted[1]].Index)
@@ -132,8 +132,9 @@ func (x *explainer) fromWhom(e *history.Event) string {
 }
 
 // story tells how the holder of the lease that a note names came to act under it
-// after it had ended: what held it up, and who was granted the next lease.
-func (x *explainer) story(note *history.Event, until int) string {
+// after it had ended: what held it up, and who was granted the lease of the next
+// token that matters.
+func (x *explainer) story(note *history.Event, next history.Token, until int) string {
 	token, lease := x.presented(note)
 	from := x.grantOf(note, token, lease)
 	if from < 0 {
@@ -141,7 +142,7 @@ func (x *explainer) story(note *history.Event, until int) string {
 	}
 	g := &x.events[from]
 	t := tenure{scope: g.ScopeName(), token: token, lease: g.Lease, owner: ownerOf(g), from: from}
-	held, gone := x.heldUp(&t, note.Op, until), x.gone(&t, until)
+	held, gone := x.heldUp(&t, note.Op, until), x.gone(&t, next, until)
 	switch {
 	case held == "":
 		return gone
@@ -151,18 +152,19 @@ func (x *explainer) story(note *history.Event, until int) string {
 	return held + "; meanwhile " + gone
 }
 
-// gone tells how a lease ended and who got the next one before a position.
-func (x *explainer) gone(t *tenure, until int) string {
+// gone tells how a lease ended and who got that of a later token before a
+// position.
+func (x *explainer) gone(t *tenure, next history.Token, until int) string {
 	var parts []string
-	for i := t.from + 1; i < until && len(parts) < 2; i++ {
+	for i := t.from + 1; i < until; i++ {
 		e := &x.events[i]
 		if e.ScopeName() != t.scope {
 			continue
 		}
-		switch ended := len(parts) > 0; {
-		case !ended && (e.F == history.Expire || e.F == history.Released) && x.concerns(e, t):
+		switch {
+		case len(parts) == 0 && (e.F == history.Expire || e.F == history.Released) && x.concerns(e, t):
 			parts = append(parts, fmt.Sprintf("%s's lease %s (#%d)", clientText(t.owner), map[bool]string{true: "expired", false: "was released"}[e.F == history.Expire], e.Index))
-		case e.F == history.Grant && e.Token > t.token:
+		case e.F == history.Grant && e.Token == next && next != t.token:
 			return strings.Join(append(parts, fmt.Sprintf("%s was granted token %d (#%d)", clientText(ownerOf(e)), e.Token, e.Index)), " and ")
 		}
 	}
@@ -254,7 +256,7 @@ func (x *explainer) lostUpdate() (harm, cause string) {
 		cause = fmt.Sprintf("%s had not raised the fence to its token %d before it %s: it %s, and so %s was not refused",
 			clientText(x.client(last)), own, made, at, x.tokenOf(late))
 	}
-	return harm, sentences(x.story(late, x.quoted[1]), cause)
+	return harm, sentences(x.story(late, x.tokenNumber(last), x.quoted[1]), cause)
 }
 
 // fenceBefore is the greatest token that a store accepted in the scope of a note

@@ -1,10 +1,6 @@
 package checker
 
-import (
-	"math"
-
-	"staleproof/model/history"
-)
+import "staleproof/model/history"
 
 var registerModel = Model{
 	Name:      "register",
@@ -54,7 +50,7 @@ func judgeRegister(name string, look *survey, opt Options, r *Report) error {
 		}
 		s.tellPartials(v, registerSpec(opt.Init), calls)
 	} else if z.unclear {
-		calls, err := registerCalls(look.events, ev, n, math.MaxInt, func(scope int32) bool { return at(&z.scopes, scope).unclear })
+		calls, err := registerCalls(look.events, ev, n, searched+1, func(scope int32) bool { return at(&z.scopes, scope).unclear })
 		if err != nil {
 			return err
 		}
@@ -68,18 +64,22 @@ func judgeRegister(name string, look *survey, opt Options, r *Report) error {
 	return nil
 }
 
-// registerCalls collects the first calls on registers, at most so many; the
-// resource is the scope, of which some are wanted.
+// registerCalls collects the calls on registers, of each at most so many of the
+// first; the resource is the scope, of which some are wanted.
 func registerCalls(events Events, ev evidence, n *names, most int, wanted func(scope int32) bool) ([]call, error) {
 	var calls []call
 	var open opTable[int] // places in calls
+	var seen []int        // calls, by scope
 	err := events(func(e *history.Event) {
 		switch {
 		case !onRegister(e.F):
 		case !wanted(n.scopes.id(e.Resource)):
-		case e.Type == history.Invoke && len(calls) == most:
 		case e.Type == history.Invoke:
 			open.remove(e.Op)
+			scope := at(&seen, n.scopes.id(e.Resource))
+			if *scope++; *scope > most {
+				return
+			}
 			*open.add(e.Op) = len(calls)
 			calls = append(calls, call{op: e.Op, f: e.F, fence: n.scopes.id(e.Resource), client: n.clients.id(e.ClientName()),
 				value: e.Value, expect: e.Expect, invoked: e.Index, ended: never})

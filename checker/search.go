@@ -46,11 +46,21 @@ const never = math.MaxInt64
 type callLog struct {
 	keep  bool
 	calls []call
+	// searchable: of each scope no more calls are kept than tell that there are
+	// too many to search.
+	searchable bool
+	seen       []int // calls, by scope
 }
 
 func (l *callLog) begin(o *openOp, op int64) int32 {
 	if !l.keep {
 		return -1
+	}
+	if l.searchable {
+		n := at(&l.seen, o.fence)
+		if *n++; *n > searched+1 {
+			return -1
+		}
 	}
 	l.calls = append(l.calls, call{op: op, f: o.f, fence: o.fence, resource: o.resource, client: o.client, token: o.token,
 		lease: o.lease, value: o.value, expect: o.expect, invoked: o.invoked, ended: never})
@@ -78,7 +88,7 @@ func (l *callLog) end(o *openOp, in *Input) {
 // logOf collects the calls on the store of a whole history.
 func logOf(events Events, n *names) ([]call, error) {
 	s := &Suite{names: n}
-	m := &linearizability{base: base{names: n}, log: callLog{keep: true}}
+	m := &linearizability{base: base{names: n}, log: callLog{keep: true, searchable: true}}
 	err := events(func(e *history.Event) {
 		if e.Type != history.Note && kind(e.Type, e.F) != 0 && e.F.IsStore() {
 			s.resolve(e)
@@ -102,8 +112,12 @@ type search struct {
 }
 
 // bytesPerSearch bounds the memory of one search: porcupine keeps a bit set of
-// all operations per state that it has seen.
-const bytesPerSearch = 2 << 30
+// all operations per state that it has seen. An order of n operations goes
+// through n states, so that no more than the first searched of a scope, some
+// 65,000, can be put in order.
+const bytesPerSearch = 1 << 29
+
+var searched = 65_000
 
 // budget is the number of steps that a search of n calls may take.
 func (s *search) budget(n int) int64 {
@@ -116,6 +130,9 @@ func (s *search) judgeScopes(calls []call, specify func([]call) []spec) (Outcome
 	var undecided *Violation
 	fences := s.names.fences()
 	byFence := make([][]call, len(fences.list))
+	if len(byFence) == 1 {
+		byFence[0], calls = calls, nil // not twice in memory
+	}
 	for i := range calls {
 		f := calls[i].fence
 		byFence[f] = append(byFence[f], calls[i])
@@ -155,10 +172,21 @@ type spec struct {
 // judge searches for a linearization of the calls under any of the
 // specifications and, when there is none, for the first reply that no order
 // explains under any.
+//
+// Of more calls than one search can order it judges the first: a history is
+// violated when its beginning is, and else remains undecided.
 func (s *search) judge(specs []spec, calls []call, where string) (Outcome, *Violation) {
+	until := int64(never)
+	if len(calls) > searched {
+		calls, until = calls[:searched], calls[searched].invoked
+	}
 	undecided := false
 	for _, sp := range specs {
-		ok, spent := s.check(sp, calls, never)
+		ok, spent := s.check(sp, calls, until)
+		if ok && until != never {
+			return Inconclusive, newViolation(s.property, nil, "undecided: the first %d operations break nothing, and a search can order no more%s: record shorter histories",
+				searched, inside(where))
+		}
 		if ok {
 			return Satisfied, nil
 		}
@@ -170,7 +198,7 @@ func (s *search) judge(specs []spec, calls []call, where string) (Outcome, *Viol
 	}
 	var latest *Violation
 	for _, sp := range specs {
-		v := s.place(sp, calls)
+		v := s.place(sp, calls, until)
 		if latest == nil || v.Events[1] > latest.Events[1] {
 			latest = v
 		}
@@ -178,13 +206,13 @@ func (s *search) judge(specs []spec, calls []call, where string) (Outcome, *Viol
 	return Violated, latest
 }
 
-// place finds the shortest prefix of the history that has no linearization: all
-// longer ones have none either. Its last reply is the place to look at. There is
+// place finds the shortest prefix of the history, up to an index, that has no
+// linearization: all longer ones have none either. Its last reply is the place to look at. There is
 // one: without any reply, no operation need ever have taken effect.
-func (s *search) place(sp spec, calls []call) *Violation {
+func (s *search) place(sp spec, calls []call, until int64) *Violation {
 	byEnd := make([]*call, 0, len(calls))
 	for i := range calls {
-		if c := &calls[i]; c.ended != never && c.outcome != failed {
+		if c := &calls[i]; c.ended != never && c.ended <= until && c.outcome != failed {
 			byEnd = append(byEnd, c)
 		}
 	}

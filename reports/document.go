@@ -132,10 +132,21 @@ type Finding struct {
 	// History is the run. It may be nil: the page then has neither lanes nor
 	// events, unless Open gives them.
 	History *history.History `json:"-"`
+	// Total and Holes say of a History that is an excerpt how many events the run
+	// has and where it leaves some out; Total is 0 when nothing is left out.
+	Total int64  `json:"total,omitempty"`
+	Holes []Hole `json:"holes,omitempty"`
 	// Open opens the history from its first event, where History is nil. It is
 	// called once or twice for a page, which holds a bounded number of events
 	// whatever the length.
 	Open func() (history.Source, error) `json:"-"`
+}
+
+// Hole says how many events are left out before the one at a position of an
+// excerpt; a position is counted from 0, and the number of events is the end.
+type Hole struct {
+	Before int   `json:"before"`
+	Events int64 `json:"events"`
 }
 
 // Link is one step of a causal chain.

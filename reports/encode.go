@@ -12,8 +12,9 @@ import (
 
 // Encode writes doc as JSON, which [Decode] reads: the file in which results
 // wait for their report. It is described by [Schema], under "document". A
-// history is a string in the format of [history.WriteAll]; one that only
-// [Finding.Open] gives is left out. The same document gives the same bytes.
+// history is a string in the format of [history.WriteAll]; of one that only
+// [Finding.Open] gives, what its page shows of it. The same document gives the
+// same bytes.
 func Encode(w io.Writer, doc *Document) error {
 	if err := doc.validate(); err != nil {
 		return err
@@ -56,6 +57,15 @@ type encodedFinding struct {
 // MarshalJSON writes the history as text, the rest field by field.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	e := encodedFinding{bare: (*bare)(&f)}
+	if f.History == nil && f.Open != nil {
+		x, err := f.excerpt(maxWhole, maxWindows)
+		if err != nil {
+			return nil, err
+		}
+		if f.History = x.history; len(x.gaps) > 0 {
+			f.Total, f.Holes = x.total, x.gaps
+		}
+	}
 	if f.History != nil {
 		var b bytes.Buffer
 		if err := history.WriteAll(&b, f.History); err != nil {
@@ -78,7 +88,29 @@ func (f *Finding) UnmarshalJSON(text []byte) error {
 	if err := d.Decode(&e); err != nil || e.History == "" {
 		return err
 	}
-	h, err := history.ReadAll(strings.NewReader(e.History), "history")
+	read := history.ReadAll
+	if f.Total > 0 {
+		read = history.ReadExcerpt
+	}
+	h, err := read(strings.NewReader(e.History), "history")
+	if err != nil {
+		return err
+	}
 	f.History = h
-	return err
+	return f.checkHoles()
+}
+
+// checkHoles holds an excerpt to what it says that it leaves out.
+func (f *Finding) checkHoles() error {
+	n, last := int64(len(f.History.Events)), -1
+	for _, h := range f.Holes {
+		if h.Before <= last || h.Before > len(f.History.Events) || h.Events <= 0 {
+			return fmt.Errorf("holes: expected places in a history of %d events, in order, each with the events left out there, found %d before event %d", len(f.History.Events), h.Events, h.Before)
+		}
+		n, last = n+h.Events, h.Before
+	}
+	if f.Total > 0 && n != f.Total || f.Total == 0 && len(f.Holes) > 0 {
+		return fmt.Errorf("total: expected the %d events that the history has and leaves out, found %d", n, f.Total)
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 
 	"staleproof/model/history"
@@ -11,24 +12,19 @@ import (
 // A page embeds whole histories up to maxWhole events. Of a longer one it
 // embeds windows round the events that the finding names, maxWindows events in
 // all: less, so that such a page opens as fast as any other.
+var maxWhole, maxWindows = 250_000, 100_000
+
 const (
-	maxWhole   = 250_000
-	maxWindows = 100_000
 	maxCited   = 100
 	maxCarried = 1000
+	maxKin     = 1000
 )
 
 // excerpt is what a page shows of a history.
 type excerpt struct {
 	history *history.History
 	total   int64
-	gaps    []hole
-}
-
-// hole says how many events are left out before the one at a position.
-type hole struct {
-	before int
-	events int64
+	gaps    []Hole
 }
 
 // open returns the finding's events from the first one, nil when it has none.
@@ -62,6 +58,9 @@ func (r *replay) Next(e *history.Event) error {
 // excerpt reads the finding's history, in memory that is bounded whatever its
 // length: at most whole events, or windows of at most part events in all.
 func (f *Finding) excerpt(whole, part int) (excerpt, error) {
+	if f.History != nil && f.Total > 0 {
+		return excerpt{f.History, f.Total, f.Holes}, nil
+	}
 	if f.History != nil && len(f.History.Events) <= whole {
 		return excerpt{history: f.History, total: int64(len(f.History.Events))}, nil
 	}
@@ -74,19 +73,20 @@ func (f *Finding) excerpt(whole, part int) (excerpt, error) {
 	err = each(source, func(e *history.Event) {
 		x.total++
 		w.meet(e)
-		if x.total <= int64(whole) {
-			x.history.Events = append(x.history.Events, *e)
-		}
 	})
-	if err != nil || x.total <= int64(whole) {
+	if err != nil {
 		return x, err
-	}
-	x.history.Events = nil
-	if len(w.scopes) == 0 {
-		w.scopes[w.last] = true
 	}
 	if source, err = f.open(); err != nil {
 		return x, err
+	}
+	if x.total <= int64(whole) {
+		x.history.Events = make([]history.Event, 0, x.total)
+		err = each(source, func(e *history.Event) { x.history.Events = append(x.history.Events, *e) })
+		return x, err
+	}
+	if len(w.scopes) == 0 {
+		w.scopes[w.last] = true
 	}
 	err = each(source, w.next)
 	x.history.Events, x.gaps = w.finish(x.total)
@@ -124,11 +124,15 @@ type numbered struct {
 }
 
 // windower picks windows out of a history, event by event. Before each window
-// it keeps the few events that say how things stood when the window begins:
-// the last grant, belief, accepted token, open pause.
+// it keeps the few events that say how things stood when the window begins: the
+// last grant, belief, accepted token, open pause; and, however old, those of the
+// leases and the operations that the finding names.
 type windower struct {
 	cited         map[int64]bool
 	scopes        map[string]bool
+	leases        map[named]bool
+	ops           map[int64]bool
+	kin           []numbered
 	last          string // scope of the last event
 	before, after int
 
@@ -139,13 +143,19 @@ type windower struct {
 	carried   map[carrying]numbered
 }
 
+// named is a lease by its token.
+type named struct {
+	scope string
+	token history.Token
+}
+
 type carrying struct {
 	f             history.F
 	scope, client string
 }
 
 func newWindower(f *Finding, part int) *windower {
-	w := &windower{cited: map[int64]bool{}, scopes: map[string]bool{}, carried: map[carrying]numbered{}}
+	w := &windower{cited: map[int64]bool{}, scopes: map[string]bool{}, leases: map[named]bool{}, ops: map[int64]bool{}, carried: map[carrying]numbered{}}
 	indexes := append([]int64{}, f.Events...)
 	for i := len(f.Chain) - 1; i >= 0; i-- {
 		indexes = append(indexes, f.Chain[i].Index)
@@ -163,8 +173,23 @@ func newWindower(f *Finding, part int) *windower {
 func (w *windower) meet(e *history.Event) {
 	if w.cited[e.Index] {
 		w.scopes[e.ScopeName()] = true
+		w.leases[named{e.ScopeName(), e.Token}] = e.Token != 0
+		w.leases[named{e.ScopeName(), e.Highest}] = e.Highest != 0
+		w.ops[e.Op] = e.Op != 0
 	}
 	w.last = e.ScopeName()
+}
+
+// isKin says whether an event belongs to a lease or an operation that the finding
+// names. Of the operations under those leases only the named ones do.
+func (w *windower) isKin(e *history.Event) bool {
+	switch {
+	case w.ops[e.Op]:
+		return true
+	case e.Type == history.OK && (e.F == history.Acquire || e.F == history.Release), e.F == history.Grant, e.F == history.Expire, e.F == history.Released:
+		return w.leases[named{e.ScopeName(), e.Token}]
+	}
+	return false
 }
 
 // next is the second reading.
@@ -201,6 +226,12 @@ func (w *windower) open() {
 			carried = append(carried, n)
 		}
 	}
+	for _, n := range w.kin {
+		if n.at > last && !slices.ContainsFunc(carried, func(c numbered) bool { return c.at == n.at }) {
+			carried = append(carried, n)
+		}
+	}
+	w.kin = w.kin[:0]
 	sort.Slice(carried, func(i, j int) bool { return carried[i].at < carried[j].at })
 	w.kept = append(w.kept, carried...)
 	for i := range w.ring {
@@ -214,6 +245,9 @@ func (w *windower) open() {
 // carry notes an event that later ones must be read with.
 func (w *windower) carry(n numbered) {
 	e := &n.Event
+	if len(w.kin) < maxKin && w.isKin(e) {
+		w.kin = append(w.kin, n)
+	}
 	key := carrying{f: e.F, scope: e.ScopeName(), client: e.ClientName()}
 	switch e.F {
 	case history.Pause, history.Crash, history.Partition:
@@ -260,19 +294,19 @@ func (w *windower) greatest(key carrying, n numbered) {
 }
 
 // finish returns what was kept of a history of total events.
-func (w *windower) finish(total int64) (events []history.Event, gaps []hole) {
+func (w *windower) finish(total int64) (events []history.Event, gaps []Hole) {
 	if len(w.kept) == 0 {
 		w.open() // nothing cited was found: the end stands for it
 	}
 	last := int64(0)
 	for i, n := range w.kept {
 		if n.at != last+1 {
-			gaps = append(gaps, hole{i, n.at - last - 1})
+			gaps = append(gaps, Hole{i, n.at - last - 1})
 		}
 		events, last = append(events, n.Event), n.at
 	}
 	if last < total {
-		gaps = append(gaps, hole{len(events), total - last})
+		gaps = append(gaps, Hole{len(events), total - last})
 	}
 	return events, gaps
 }

@@ -86,7 +86,7 @@ func runsOf(x excerpt) string {
 	var b strings.Builder
 	holes := map[int]int64{}
 	for _, h := range x.gaps {
-		holes[h.before] = h.events
+		holes[h.Before] = h.Events
 	}
 	from := 0
 	for i := 0; i <= len(x.history.Events); i++ {
@@ -115,7 +115,7 @@ func TestExcerptErrors(t *testing.T) {
 			if opened++; opened > 1 {
 				return nil, broken
 			}
-			return &stream{n: maxWhole + 1}, nil
+			return &stream{n: int64(maxWhole) + 1}, nil
 		},
 	} {
 		doc := &Document{Format: Format, Runs: []Run{{Status: Violated, Findings: []Finding{{Open: open}}}}}
@@ -168,6 +168,45 @@ func TestMillionEvents(t *testing.T) {
 	}
 	if page.Len() > 1<<20 {
 		t.Errorf("the page has %d bytes", page.Len())
+	}
+}
+
+// TestPagesDoNotGrowWithTheHistory counts the bytes that are allocated for the
+// page of a history that only Open gives: four times as many events take no more.
+func TestPagesDoNotGrowWithTheHistory(t *testing.T) {
+	page := func(n int64) int64 {
+		f := streamed(n, n*6/10)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		x, err := f.excerpt(20_000, 10_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := renderView(io.Discard, &Document{}, &Run{}, viewExcerpt(f, x), nil); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return int64(after.TotalAlloc - before.TotalAlloc)
+	}
+	page(100_000) // what is made once
+	few, many := page(100_000), page(400_000)
+	t.Logf("%d KB for 100,000 events, %d KB for 400,000", few>>10, many>>10)
+	if many > few+few/10+1<<20 {
+		t.Errorf("the page of 400,000 events takes %d KB, that of 100,000 %d KB", many>>10, few>>10)
+	}
+}
+
+// TestExcerptHoldsNoMoreThanItShows: a history that proves too long to be shown
+// whole is not kept up to there.
+func TestExcerptHoldsNoMoreThanItShows(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := streamed(200_000, 150_000).excerpt(190_000, 1_000); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if kb := (after.TotalAlloc - before.TotalAlloc) >> 10; kb > 4096 {
+		t.Errorf("windows of 1,000 events of 200,000 take %d KB", kb)
 	}
 }
 
@@ -285,5 +324,37 @@ func TestFold(t *testing.T) {
 	}
 	if last.owner != "B" || last.highest != 42 || last.generation != 2 || last.rejections != 0 {
 		t.Errorf("found %+v at the end", last)
+	}
+}
+
+// TestExcerptKeepsWhatIsNamed: windows round a late write have, however old, the
+// grant and the end of the lease that it was prepared under, and its beginning.
+func TestExcerptKeepsWhatIsNamed(t *testing.T) {
+	var events []history.Event
+	add := func(e history.Event) int64 {
+		e.Index, e.Resource = int64(len(events)+1), "r"
+		events = append(events, e)
+		return e.Index
+	}
+	var want []int64
+	want = append(want, add(history.Event{Process: "L", Type: history.Note, F: history.Grant, Owner: "A", Token: 1, Lease: "a"}))
+	want = append(want, add(history.Event{Process: "A", Type: history.Invoke, F: history.Write, Op: 7, Token: 1, Lease: "a"}))
+	want = append(want, add(history.Event{Process: "L", Type: history.Note, F: history.Expire, Owner: "A", Token: 1, Lease: "a"}))
+	for token := history.Token(2); token < 2000; token++ {
+		add(history.Event{Process: "L", Type: history.Note, F: history.Grant, Owner: "B", Token: token, Lease: "b"})
+		add(history.Event{Process: "L", Type: history.Note, F: history.Expire, Owner: "B", Token: token, Lease: "b"})
+	}
+	late := add(history.Event{Process: "store", Type: history.Note, F: history.Apply, Op: 7, Token: 1, Lease: "a", Highest: 1999})
+	f := &Finding{Events: []int64{late}, Open: func() (history.Source, error) { return &replay{h: &history.History{Events: events}}, nil }}
+	x, err := f.excerpt(100, 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int64
+	for _, e := range x.history.Events[:3] {
+		got = append(got, e.Index)
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(x.history.Events) > 45 {
+		t.Errorf("of %d events, the first (-want +got):\n%s", len(x.history.Events), diff)
 	}
 }

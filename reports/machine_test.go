@@ -30,6 +30,46 @@ func TestDocumentRoundTrip(t *testing.T) {
 	}
 }
 
+// TestEncodeWhatIsOpened: a history that only Open gives is in the file as its
+// page shows it, so that the page made of the file is the same.
+func TestEncodeWhatIsOpened(t *testing.T) {
+	defer func(whole, windows int) { maxWhole, maxWindows = whole, windows }(maxWhole, maxWindows)
+	maxWhole, maxWindows = 500, 200
+	for _, test := range []struct {
+		reason string
+		events int64
+		whole  bool
+	}{{"a short one whole", 500, true}, {"a long one in windows", 501, false}} {
+		doc := &Document{Format: Format, Runs: []Run{{Scenario: "long.jsonl", Status: Violated, Findings: []Finding{*streamed(test.events, test.events*6/10)}}}}
+		var b, direct, again bytes.Buffer
+		if err := Encode(&b, doc); err != nil {
+			t.Fatal(err)
+		}
+		if err := Valid("document", b.Bytes()); err != nil {
+			t.Errorf("%s: %v", test.reason, err)
+		}
+		if doc.Runs[0].Findings[0].History != nil {
+			t.Errorf("%s: Encode should leave the document as it was", test.reason)
+		}
+		got, err := Decode(&b, "r.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := &got.Runs[0].Findings[0]; f.History == nil || (f.Total == 0) != test.whole {
+			t.Fatalf("%s: found a history %t, %d events in all", test.reason, f.History != nil, f.Total)
+		}
+		if err := renderFinding(&direct, doc, 0, 0, pageNames(doc)[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := renderFinding(&again, got, 0, 0, pageNames(got)[0]); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(direct.Bytes(), again.Bytes()) {
+			t.Errorf("%s: the page made of the file differs", test.reason)
+		}
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	for _, test := range []struct{ reason, text, want string }{
 		{"nothing", "", "r.json: expected a report in JSON"},
@@ -37,6 +77,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"an unknown field", `{"format":"staleproof.report/1","runs":[],"rums":1}`, `unknown field "rums"`},
 		{"an unknown field of a finding", `{"format":"staleproof.report/1","runs":[{"status":"violated","findings":[{"propperty":"p"}]}]}`, `unknown field "propperty"`},
 		{"a history that breaks off", `{"format":"staleproof.report/1","runs":[{"status":"violated","findings":[{"history":"{\"format\""}]}]}`, "history"},
+		{"holes that do not add up", `{"format":"staleproof.report/1","runs":[{"status":"violated","findings":[{"total":9,"holes":[{"before":1,"events":3}],"history":"{\"format\":\"staleproof.history/1\"}\n{\"index\":1,\"process\":\"A\",\"type\":\"note\",\"f\":\"pause\"}\n"}]}]}`, "expected the 4 events"},
+		{"holes out of order", `{"format":"staleproof.report/1","runs":[{"status":"violated","findings":[{"total":9,"holes":[{"before":1,"events":3},{"before":1,"events":3}],"history":"{\"format\":\"staleproof.history/1\"}\n{\"index\":1,\"process\":\"A\",\"type\":\"note\",\"f\":\"pause\"}\n"}]}]}`, "holes: expected places"},
 		{"two documents", `{"format":"staleproof.report/1","runs":[]}{}`, "expected the end of the file"},
 		{"a verdict that is none", `{"format":"staleproof.report/1","runs":[{"status":"fine"}]}`, `found "fine"`},
 	} {

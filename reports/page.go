@@ -281,7 +281,7 @@ func (v *view) windows() (list []window, loose int64) {
 		from = to
 	}
 	for _, h := range v.holes {
-		add(h.before)
+		add(h.Before)
 	}
 	if len(v.holes) > 0 {
 		add(len(v.h.Events))

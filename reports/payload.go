@@ -160,7 +160,7 @@ func (k *packer) marks() {
 		}
 	}
 	for _, g := range k.holes {
-		p.Gaps = append(p.Gaps, int64(g.before), g.events)
+		p.Gaps = append(p.Gaps, int64(g.Before), g.Events)
 	}
 	p.Lanes = []laneName{}
 	for _, l := range k.lanes {

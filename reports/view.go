@@ -25,7 +25,7 @@ type view struct {
 	violation int      // position; -1 when the history has no events
 	granted   bool     // the history tells what the coordinator granted
 	total     int64    // events of the run, of which h may hold some
-	holes     []hole   // where it leaves some out
+	holes     []Hole   // where it leaves some out
 	scopes    []string // scopes of the cited events, the violation's first
 	lanes     []lane
 	laneOf    map[string]int // by process and by client
@@ -347,8 +347,8 @@ func (v *view) lane(name string) int {
 func (v *view) between(from, to int) int {
 	n := to - from - 1
 	for _, h := range v.holes {
-		if h.before > from && h.before <= to {
-			n += int(h.events)
+		if h.Before > from && h.Before <= to {
+			n += int(h.Events)
 		}
 	}
 	return n

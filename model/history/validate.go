@@ -38,9 +38,8 @@ type opened struct {
 // Nemesis is the process that injects the faults of a recorded test.
 const Nemesis = "nemesis"
 
-// Check takes the next event. It sets e.Op where the history has no numbers.
-// The error is a *SyntaxError without file and line.
-func (v *Validator) Check(e *Event) error {
+// ordered checks that indexes increase.
+func (v *Validator) ordered(e *Event) error {
 	if v.started && e.Index <= v.last {
 		return &SyntaxError{
 			Expected: "an index above " + strconv.FormatInt(v.last, 10), Found: strconv.FormatInt(e.Index, 10),
@@ -48,6 +47,15 @@ func (v *Validator) Check(e *Event) error {
 		}
 	}
 	v.started, v.last = true, e.Index
+	return nil
+}
+
+// Check takes the next event. It sets e.Op where the history has no numbers.
+// The error is a *SyntaxError without file and line.
+func (v *Validator) Check(e *Event) error {
+	if err := v.ordered(e); err != nil {
+		return err
+	}
 	if nameOf(fNames[:], uint8(e.F)) == "" {
 		return &SyntaxError{Expected: "the name of an operation or a note", Found: e.F.String(), Hint: "set the event's F"}
 	}
