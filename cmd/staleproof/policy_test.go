@@ -86,14 +86,34 @@ var bannedImports = map[string]string{
 	"math/rand":    "let the world choose (sim.Proc.Choose)",
 	"math/rand/v2": "let the world choose (sim.Proc.Choose)",
 	"crypto/rand":  "let the world choose (sim.Proc.Choose)",
+	"hash/maphash": "hash with sim.Mix: its seeds differ between runs",
 	"sync":         "the world runs one process at a time; use sim.Mutex inside a process",
 	"sync/atomic":  "the world runs one process at a time",
+	"unsafe":       "do without: addresses differ between runs",
+	"C":            "write it in Go: nothing is known of what C code does",
 }
 
-// bannedCalls are functions of package time that read the machine's clock or
-// wait for it.
-var bannedCalls = []string{
-	"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker",
+// excused are uses of what is banned, file by file, in which no difference from
+// run to run shows.
+var excused = map[string]string{
+	"sim/message.go": "unsafe",                // types are compared by one word, whichever that is
+	"sim/cell.go":    "reflect.Value.Pointer", // addresses of code are told from the beginning of the code
+}
+
+// bannedUses are functions, methods and variables whose results differ between
+// runs or machines, by package: what each is, and what to do instead.
+var bannedUses = map[string]struct {
+	names  string
+	advice string
+}{
+	"time": {"Now Since Until Sleep After AfterFunc Tick NewTimer NewTicker Local Time.Local",
+		"use the process's own clock (sim.Now, sim.Sleep)"},
+	"os": {"Getpid Getppid Getuid Geteuid Getgid Hostname Environ Getwd Executable TempDir CreateTemp MkdirTemp",
+		"let the scenario say it: every machine and run has another"},
+	"runtime": {"NumGoroutine NumCPU NumCgoCall GOMAXPROCS Gosched ReadMemStats SetFinalizer AddCleanup",
+		"decide nothing by what the machine does besides"},
+	"reflect": {"Value.MapKeys Value.MapRange Value.Pointer Value.UnsafePointer Value.UnsafeAddr Select",
+		"addresses and the order of a map differ between runs"},
 }
 
 // source is one parsed file.
@@ -105,7 +125,7 @@ type source struct {
 }
 
 func parse(fset *token.FileSet, dir, name string, text any) (*source, error) {
-	file, err := parser.ParseFile(fset, path.Join(dir, name), text, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, path.Join(dir, name), text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +153,7 @@ func (s *source) check() []string {
 	problems := s.checkImports()
 	if s.mustBeDeterministic() {
 		problems = append(problems, s.checkBannedImports()...)
+		problems = append(problems, s.checkLinks()...)
 		problems = append(problems, s.checkSyntax()...)
 	}
 	return problems
@@ -205,11 +226,31 @@ func (s *source) checkBannedImports() []string {
 	var problems []string
 	for _, spec := range s.file.Imports {
 		target := importPath(spec)
-		if advice, banned := bannedImports[target]; banned {
+		file := filepath.ToSlash(s.fset.Position(spec.Pos()).Filename)
+		if advice, banned := bannedImports[target]; banned && excused[file] != target {
 			problems = append(problems, s.problem(spec, "an import of "+target, advice))
 		}
 		if (target == "time" || target == "maps") && spec.Name != nil && spec.Name.Name == "." {
 			problems = append(problems, s.problem(spec, "an import of "+target+" under no name", "give it one, so that its calls can be checked"))
+		}
+	}
+	return problems
+}
+
+// checkLinks finds code that is not Go of this module: what a function is linked
+// to may be anything, such as the runtime's clock.
+func (s *source) checkLinks() []string {
+	var problems []string
+	for _, group := range s.file.Comments {
+		for _, c := range group.List {
+			if strings.HasPrefix(c.Text, "//go:linkname") {
+				problems = append(problems, s.problem(c, "a go:linkname", "call what is exported, or do without"))
+			}
+		}
+	}
+	for _, d := range s.file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Body == nil {
+			problems = append(problems, s.problem(f, "function "+f.Name.Name+" without a body", "write it in Go"))
 		}
 	}
 	return problems
@@ -237,7 +278,11 @@ var pointerVerb = regexp.MustCompile(`%[-+#0-9.*\[\]]*p`)
 func (s *source) checkSyntax() []string {
 	var problems []string
 	add := func(at ast.Node, rule, advice string) { problems = append(problems, s.problem(at, rule, advice)) }
-	timeName, mapsName, slicesName := s.nameOf("time"), s.nameOf("maps"), s.nameOf("slices")
+	mapsName, slicesName := s.nameOf("maps"), s.nameOf("slices")
+	names := make(map[string]string) // of the packages of which not everything may be used
+	for target := range bannedUses {
+		names[target] = s.nameOf(target)
+	}
 	sorted := make(map[ast.Node]bool) // calls of package maps whose order is put right
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -260,8 +305,10 @@ func (s *source) checkSyntax() []string {
 				add(n, "the order of maps."+name, "sort it: slices.Sorted(maps.Keys(m))")
 			}
 		case *ast.SelectorExpr:
-			if name := selected(n, timeName); slices.Contains(bannedCalls, name) {
-				add(n, "a use of time."+name, "use the process's own clock (sim.Now, sim.Sleep)")
+			for target, local := range names {
+				if name := selected(n, local); name != "" && banned(target, name) {
+					add(n, "a use of "+target+"."+name, bannedUses[target].advice)
+				}
 			}
 		}
 		return true
@@ -273,6 +320,11 @@ func (s *source) checkLiteral(lit *ast.BasicLit, add func(at ast.Node, rule, adv
 	if lit.Kind == token.STRING && pointerVerb.MatchString(strings.ReplaceAll(lit.Value, "%%", "")) {
 		add(lit, "a format with %p", "print a name or a number: addresses differ between runs")
 	}
+}
+
+// banned says whether a function, Type.Method or variable of a package is.
+func banned(target, name string) bool {
+	return slices.Contains(strings.Fields(bannedUses[target].names), name)
 }
 
 // selected returns the name that the expression selects from the package, or
@@ -289,14 +341,15 @@ func selected(e ast.Expr, pkg string) string {
 }
 
 // checkTyped finds what takes the types of one package's files to see: loops
-// over a map, and float literals (1e9 may well be an integer). The errors are
-// the compiler's.
+// over a map, float literals (1e9 may well be an integer), banned methods, banned
+// uses under whatever name, and addresses that are printed. The errors are the
+// compiler's.
 func checkTyped(sources []*source, imports types.Importer) (problems []string, err error) {
 	var files []*ast.File
 	for _, s := range sources {
 		files = append(files, s.file)
 	}
-	info := types.Info{Types: make(map[ast.Expr]types.TypeAndValue)}
+	info := types.Info{Types: make(map[ast.Expr]types.TypeAndValue), Uses: make(map[*ast.Ident]types.Object)}
 	config := types.Config{Importer: imports, Sizes: types.SizesFor("gc", "amd64")}
 	if _, err := config.Check(module+"/"+sources[0].dir, sources[0].fset, files, &info); err != nil {
 		return nil, err
@@ -312,11 +365,111 @@ func checkTyped(sources []*source, imports types.Importer) (problems []string, e
 				if isFloat(info.Types[n].Type) {
 					problems = append(problems, s.problem(n, "the float "+n.Value, "count in integers of a smaller unit: floats differ between machines"))
 				}
+			case *ast.Ident:
+				target, name := usedFrom(info.Uses[n])
+				if file := s.fset.Position(n.Pos()).Filename; banned(target, name) && excused[filepath.ToSlash(file)] != target+"."+name {
+					problems = append(problems, s.problem(n, "a use of "+target+"."+name, bannedUses[target].advice))
+				}
+			case *ast.CallExpr:
+				if arg := printedAddress(n, &info); arg != nil {
+					problems = append(problems, s.problem(arg, "an address that is printed, of a "+info.Types[arg].Type.String(), "print a name or a number: addresses differ between runs"))
+				}
 			}
 			return true
 		})
 	}
 	return problems, nil
+}
+
+// usedFrom returns the package of an object of another package, and its name there:
+// that of a method with its type's before it.
+func usedFrom(o types.Object) (target, name string) {
+	if o == nil || o.Pkg() == nil {
+		return "", ""
+	}
+	f, ok := o.(*types.Func)
+	if !ok || f.Signature().Recv() == nil {
+		return o.Pkg().Path(), o.Name()
+	}
+	t := f.Signature().Recv().Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if named, ok := t.(*types.Named); ok {
+		return o.Pkg().Path(), named.Obj().Name() + "." + o.Name()
+	}
+	return o.Pkg().Path(), o.Name()
+}
+
+// printedAddress returns the argument of a call of package fmt that is printed as
+// an address, or nil.
+func printedAddress(call *ast.CallExpr, info *types.Info) ast.Expr {
+	fun := ast.Unparen(call.Fun)
+	if sel, ok := fun.(*ast.SelectorExpr); ok {
+		fun = sel.Sel
+	}
+	id, ok := fun.(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	target, name := usedFrom(info.Uses[id])
+	if target != "fmt" || !strings.Contains(name, "rint") && !strings.HasPrefix(name, "Append") && name != "Errorf" {
+		return nil
+	}
+	for i, arg := range call.Args {
+		if i == 0 && strings.HasPrefix(name, "F") {
+			continue // what is written to
+		}
+		if hasAddress(info.Types[arg].Type, 0, nil) {
+			return arg
+		}
+	}
+	return nil
+}
+
+// hasAddress says whether package fmt prints an address for a value of the type:
+// it prints what a pointer points to at the outside only.
+func hasAddress(t types.Type, depth int, above []types.Type) bool {
+	if t == nil || depth > 8 || slices.Contains(above, t) || tellsItself(t) {
+		return false
+	}
+	above = append(above, t)
+	switch u := t.Underlying().(type) {
+	case *types.Chan, *types.Signature:
+		return true
+	case *types.Basic:
+		return u.Kind() == types.UnsafePointer
+	case *types.Pointer:
+		switch u.Elem().Underlying().(type) {
+		case *types.Struct, *types.Array, *types.Slice, *types.Map:
+			return depth > 0 || hasAddress(u.Elem(), depth+1, above)
+		}
+		return true
+	case *types.Slice:
+		return hasAddress(u.Elem(), depth+1, above)
+	case *types.Array:
+		return hasAddress(u.Elem(), depth+1, above)
+	case *types.Map:
+		return hasAddress(u.Key(), depth+1, above) || hasAddress(u.Elem(), depth+1, above)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if hasAddress(f.Type(), depth+1, above) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tellsItself says whether a value says in words what it is.
+func tellsItself(t types.Type) bool {
+	methods := types.NewMethodSet(t)
+	for _, name := range []string{"String", "Error", "Format"} {
+		if methods.Lookup(nil, name) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // isMap says whether the type is a map, or a type parameter that may be one.
@@ -532,6 +685,24 @@ func TestPolicyRefuses(t *testing.T) {
 		{"crypto/rand", "model", "a.go", "package p\nimport _ \"crypto/rand\"", "model/a.go:2: an import of crypto/rand; "},
 		{"sync", "checker", "a.go", "package p\nimport _ \"sync\"", "checker/a.go:2: an import of sync; "},
 		{"sync/atomic", "sim", "a.go", "package p\nimport _ \"sync/atomic\"", "sim/a.go:2: an import of sync/atomic; "},
+		{"hash/maphash", "sim", "a.go", "package p\nimport _ \"hash/maphash\"", "sim/a.go:2: an import of hash/maphash; "},
+		{"maphash under another name", "checker", "a.go", "package p\nimport h \"hash/maphash\"\nvar _ h.Hash", "checker/a.go:2: an import of hash/maphash; "},
+		{"another hash", "scenarios", "a.go", "package p\nimport _ \"hash/crc32\"", ""},
+		{"unsafe", "model", "a.go", "package p\nimport _ \"unsafe\"", "model/a.go:2: an import of unsafe; "},
+		{"unsafe in the file that may", "sim", "message.go", "package p\nimport _ \"unsafe\"", ""},
+		{"unsafe in a file of that name elsewhere", "sim/disk", "message.go", "package p\nimport _ \"unsafe\"", "sim/disk/message.go:2: an import of unsafe; "},
+		{"C", "sim", "a.go", "package p\nimport \"C\"", "sim/a.go:2: an import of C; "},
+		{"go:linkname", "sim", "a.go", "package p\n//go:linkname nanotime runtime.nanotime\nfunc nanotime() int64", "sim/a.go:2: a go:linkname; "},
+		{"go:linkname of one's own", "checker", "a.go", "package p\n\n//go:linkname f\nfunc f() {}", "checker/a.go:3: a go:linkname; "},
+		{"go:linkname in words", "sim", "a.go", "package p\n\n// f is none of a //go:linkname.\nfunc f() {}", ""},
+		{"another directive", "sim", "a.go", "package p\n\n//go:noinline\nfunc f() {}", ""},
+		{"assembly", "sim", "a.go", "package p\nfunc now() int64", "sim/a.go:2: function now without a body; "},
+		{"os.Getpid", "sim", "a.go", "package p\nimport \"os\"\nvar _ = os.Getpid()", "sim/a.go:3: a use of os.Getpid; "},
+		{"os under another name", "sim", "a.go", "package p\nimport sys \"os\"\nvar _ = sys.Hostname", "sim/a.go:3: a use of os.Hostname; "},
+		{"os.Getenv", "scenarios", "a.go", "package p\nimport \"os\"\nvar _ = os.Getenv(\"X\")", ""},
+		{"runtime.NumGoroutine", "sim", "a.go", "package p\nimport \"runtime\"\nvar _ = runtime.NumGoroutine()", "sim/a.go:3: a use of runtime.NumGoroutine; "},
+		{"runtime.Callers", "sim", "a.go", "package p\nimport \"runtime\"\nvar _ = runtime.Callers", ""},
+		{"the zone of the machine", "sim", "a.go", "package p\nimport \"time\"\nvar _ = time.Local", "sim/a.go:3: a use of time.Local; "},
 		{"go", "sim", "a.go", code + "go f()\n}", "sim/a.go:4: a go statement; "},
 		{"select", "sim", "a.go", code + "select {}\n}", "sim/a.go:4: a select statement; "},
 		{"%p", "sim", "a.go", code + "println(\"%p\")\n}", "sim/a.go:4: a format with %p; "},
@@ -591,10 +762,30 @@ func TestPolicyRefusesByType(t *testing.T) {
 		{"float literal in a comparison", "import \"time\"\nfunc f(d time.Duration) bool { return d.Seconds() > 1.0 }", "sim/a.go:3: the float 1.0; "},
 		{"imaginary literal", "var x = 2i", "sim/a.go:2: the float 2i; "},
 		{"integer literals", "var n int64 = 1e9\nvar u = []int{1e3, 0xe1}", ""},
+		{"time under no name", "import . \"time\"\nvar _ = Now()", "sim/a.go:3: a use of time.Now; "},
+		{"a wait under no name", "import . \"time\"\nfunc f() { Sleep(Second) }", "sim/a.go:3: a use of time.Sleep; "},
+		{"time under another name", "import clock \"time\"\nvar later = clock.AfterFunc", "sim/a.go:3: a use of time.AfterFunc; "},
+		{"a method of a time", "import \"time\"\nfunc f(t time.Time) time.Time { return t.Local() }", "sim/a.go:3: a use of time.Time.Local; "},
+		{"the same method in other hands", "import \"time\"\nvar f = time.Time.Local", "sim/a.go:3: a use of time.Time.Local; "},
+		{"methods of times that differ nowhere", "import \"time\"\nfunc f(t time.Time) time.Time { return t.Add(time.Second).UTC() }", ""},
+		{"what is only called Now", "type world struct{}\nfunc (world) Now() int { return 1 }\nvar _ = world{}.Now()", ""},
+		{"os under no name", "import . \"os\"\nvar _ = Getpid()", "sim/a.go:3: a use of os.Getpid; "},
+		{"keys of a map by reflection", "import \"reflect\"\nfunc f(v reflect.Value) { _ = v.MapKeys() }", "sim/a.go:3: a use of reflect.Value.MapKeys; "},
+		{"an address by reflection", "import r \"reflect\"\nfunc f(v any) uintptr { return r.ValueOf(v).Pointer() }", "sim/a.go:3: a use of reflect.Value.Pointer; "},
+		{"types by reflection", "import \"reflect\"\nfunc f(v any) string { return reflect.TypeOf(v).String() }", ""},
+		{"a pointer printed", "import \"fmt\"\nvar n int\nvar _ = fmt.Sprint(&n)", "sim/a.go:4: an address that is printed, of a *int; "},
+		{"an unsafe pointer printed", "import (\n\"fmt\"\n\"unsafe\"\n)\nvar n int\nvar _ = fmt.Sprintf(\"%v\", unsafe.Pointer(&n))", "sim/a.go:7: an address that is printed, of a unsafe.Pointer; "},
+		{"a channel printed", "import \"fmt\"\nfunc f(c chan int) error { return fmt.Errorf(\"%v\", c) }", "sim/a.go:3: an address that is printed, of a chan int; "},
+		{"a function printed", "import p \"fmt\"\nfunc f() { p.Println(f) }", "sim/a.go:3: an address that is printed, of a func(); "},
+		{"a pointer in a struct printed", "import \"fmt\"\ntype s struct{ next *s }\nfunc f(x *s) string { return fmt.Sprintf(\"%+v\", x) }", "sim/a.go:4: an address that is printed, of a *staleproof/sim.s; "},
+		{"pointers in a slice printed", "import . \"fmt\"\nfunc f(x []*int) { Print(x) }", "sim/a.go:3: an address that is printed, of a []*int; "},
+		{"a pointer to a struct printed", "import \"fmt\"\ntype s struct{ a int; b []string }\nfunc f(x *s) string { return fmt.Sprint(x) }", ""},
+		{"pointers that tell what they are", "import \"fmt\"\ntype s struct{ next *s }\nfunc (*s) String() string { return \"s\" }\nfunc f(x *s, y []*s, e error) string { return fmt.Sprint(x, y, e) }", ""},
+		{"where it is printed to", "import (\n\"fmt\"\n\"strings\"\n)\nfunc f(b *strings.Builder) { fmt.Fprint(b, 1) }", ""},
 		{"what may be any slice", "func f[S ~[]E, E any](s S) {\nfor range s {}\n}", ""},
 	}
 	fset := token.NewFileSet()
-	imports := compiled(t, fset, "maps", "net/url", "slices", "time")
+	imports := compiled(t, fset, "fmt", "maps", "net/url", "os", "reflect", "slices", "strings", "time")
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s, err := parse(fset, "sim", "a.go", "package p\n"+test.text)
