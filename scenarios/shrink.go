@@ -19,13 +19,14 @@ type Small struct {
 // Shrink makes a failing run smaller as long as it breaks property: it sets the
 // parameters back to the scenario's own, drops blocks of decisions, then single
 // ones, then lowers their options; then it takes work away, and clients, where that
-// needs no decision more. Unless maxRuns was reached, what remains fails no more
+// needs no decision more; then it tries decisions alone at earlier places, and
+// leaves out two at once. Unless maxRuns was reached, what remains fails no more
 // when any one decision is left out.
 func (r *Runner) Shrink(p *Params, schedule sim.Schedule, property string, maxRuns int) *Small {
 	s := &shrinker{r: r, property: property, maxRuns: maxRuns, best: Small{Params: *p, Schedule: schedule}}
 	s.try(*p, schedule)
 	for changed := true; changed && s.runsLeft(); {
-		changed = s.restore() || s.drop() || s.lower() || s.fewer()
+		changed = s.restore() || s.drop() || s.lower() || s.fewer() || s.alone() || s.pairs()
 	}
 	return &s.best
 }
@@ -138,4 +139,49 @@ func (s *shrinker) lower() bool {
 		}
 	}
 	return changed
+}
+
+// maxPlaces bounds the places at which a decision is tried alone.
+const maxPlaces = 40
+
+// alone tries each decision by itself, at all places up to its own: often the
+// others only bring the run to where it strikes. That is tried without what the
+// parameters have more than the scenario, first.
+func (s *shrinker) alone() bool {
+	own := s.best.Params
+	more := s.r.decided(&own)
+	for _, d := range more {
+		*d.of(&own) = d.Get(&s.r.sc.Params)
+	}
+	return len(more) > 0 && s.somewhere(own) || len(s.best.Schedule) > 1 && s.somewhere(s.best.Params)
+}
+
+func (s *shrinker) somewhere(p Params) bool {
+	for _, d := range s.best.Schedule {
+		for n := range min(d.Count+1, maxPlaces) {
+			d.Count = n
+			if s.try(p, sim.Schedule{d}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxPairs is how many decisions there may be for two of them to be left out at
+// once.
+const maxPairs = 12
+
+// pairs leaves out two decisions.
+func (s *shrinker) pairs() bool {
+	n := len(s.best.Schedule)
+	for j := n - 1; j > 0 && n <= maxPairs; j-- {
+		for i := range j {
+			rest := slices.Delete(slices.Clone(s.best.Schedule), j, j+1)
+			if s.try(s.best.Params, slices.Delete(rest, i, i+1)) {
+				return true
+			}
+		}
+	}
+	return false
 }
