@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/signal"
 	"runtime"
 	"slices"
@@ -84,7 +83,7 @@ func (a *app) explore(cmd *cobra.Command, name string, o *exploreOptions) error 
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), interrupts...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second interrupt ends the program
 	opt.Interrupt = ctx.Done()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/signal"
 	"runtime/metrics"
 	"slices"
@@ -47,7 +46,9 @@ same seeds, strategy and version find the same, with any number of cores.
 
 With --out the results are also written to a file, as the search goes on; the
 same command goes on where the file ends. With --shard K/N many machines share
-the seeds, each for itself; staleproof merge puts their files together.
+the seeds, each for itself; staleproof merge puts their files together. Their
+strategy is mix unless another is named: portfolio is not possible there, because
+what it does with a seed depends on what all seeds before it showed.
 
 Strategies:
 ` + strategyHelp(),
@@ -206,7 +207,7 @@ func (a *app) fuzz(names []string, o *fuzzOptions) error {
 		return err
 	}
 	defer out.close()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), interrupts...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second interrupt ends the program
 	began := time.Now()
@@ -390,7 +391,7 @@ func (a *app) tableOfFuzzed(f *fuzzed) {
 	if f.shard() != "" {
 		shard = " in shard " + f.shard()
 	}
-	a.printf("%s: %s%s (%s, %s)\n", a.style(bold, name(f.scenario.Name, f.defect())), a.style(colour, verdict), shard,
+	a.printf("%s: %s%s (%s, %s, %s)\n", a.style(bold, name(f.scenario.Name, f.defect())), a.style(colour, verdict), shard, f.strategy(),
 		number(f.Schedules, "schedule"), number(f.Events, "event"))
 	if f.Reason != "" {
 		a.printf("%s", wrap("  ", "  ", f.Reason))

@@ -16,7 +16,7 @@ func TestFuzzOutput(t *testing.T) {
 		{"fuzz", "a control in which nothing breaks", 0, []string{"fuzz", "textbook", "--seeds", "300"}},
 		{"fuzz-defect", "a defect", 1, []string{"fuzz", "check-apart", "--defect", "store-checks-apart"}},
 		{"fuzz-json", "the same for machines, up to the second property", 1, []string{"fuzz", "check-apart", "--defect", "store-checks-apart", "--until", "2", "--json"}},
-		{"fuzz-untried", "a danger that never occurred is no pass", 3, []string{"fuzz", "textbook", "--seeds", "1", "--strategy", "aimed"}},
+		{"fuzz-untried", "a danger that never occurred is no pass", 3, []string{"fuzz", "textbook", "--seeds", "1-1", "--strategy", "swarm"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, out, errs := invoke(c.args...)

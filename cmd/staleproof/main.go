@@ -18,6 +18,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"staleproof/model/history"
 	"staleproof/scenarios"
@@ -36,6 +37,9 @@ const (
 	exitInconclusive = 3  // not everything could be judged
 	exitInternal     = 70 // internal error, nondeterminism, a diverged replay
 )
+
+// interrupts end a search with what it has.
+var interrupts = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
 func main() {
 	if os.Getenv("GOGC") == "" {

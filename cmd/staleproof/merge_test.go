@@ -72,7 +72,7 @@ func TestMergeGaps(t *testing.T) {
 		exit   int
 		want   string
 	}{
-		{"all there", good, exitOK, "textbook: satisfied (600 schedules"},
+		{"all there", good, exitOK, "textbook: satisfied (mix, 600 schedules"},
 		{"a shard is missing", good[:2], exitInconclusive, "missing: shard 2/3"},
 		{"a shard was killed", []string{good[0], cut, good[2]}, exitInconclusive, "missing: shard 1/3"},
 		{"a violation, and a shard is missing", bad[1:], exitViolation, "missing: shard 0/3"},

@@ -14,10 +14,14 @@ import (
 	"staleproof/reports"
 )
 
-// TestMain: what the tests expect is what a command prints outside GitHub.
+// TestMain: what the tests expect is what a command prints outside GitHub. Tests of
+// processes run this program as the command.
 func TestMain(m *testing.M) {
 	os.Unsetenv("GITHUB_ACTIONS")
 	os.Unsetenv("GITHUB_STEP_SUMMARY")
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
 	os.Exit(m.Run())
 }
 

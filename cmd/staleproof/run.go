@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/signal"
 	"slices"
 	"strconv"
@@ -220,7 +219,7 @@ type result struct {
 // runSuite judges the trials and prints as it goes: the table, the findings, the
 // summary.
 func (a *app) runSuite(trials []trial, o *runOptions) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), interrupts...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second interrupt ends the program
 	began := time.Now()

@@ -9,6 +9,9 @@ import (
 var faultSites = sim.SiteSet(0).With(sim.SiteDelay, sim.SiteHold, sim.SiteDrop, sim.SiteDuplicate, sim.SitePartition,
 	sim.SitePause, sim.SiteSuspend, sim.SiteStall, sim.SiteCrash, sim.SiteDrift, sim.SiteJump, sim.SiteTie, sim.SiteTask)
 
+// yieldSites are those of a yield.
+var yieldSites = sim.SiteSet(0).With(sim.SitePause, sim.SiteSuspend, sim.SiteStall, sim.SiteCrash)
+
 // target aims faults at places that a calm run of the same parameters comes to.
 type target struct {
 	sc       *scenarios.Scenario
@@ -19,10 +22,11 @@ type target struct {
 
 // chart is where faults can strike.
 type chart struct {
-	spots []sim.Spot
-	sites []sim.Site // that have a spot and a rate
-	total [sim.SiteCount]uint32
-	rated uint64 // sum over the sites of rate times total
+	spots  []sim.Spot
+	sites  []sim.Site // that have a spot and a rate
+	yields []sim.Site // those of sites that strike at a yield
+	total  [sim.SiteCount]uint32
+	rated  uint64 // sum over the sites of rate times total
 }
 
 // params draws the workload: more than the scenario's half of the time, or as
@@ -64,6 +68,9 @@ func (t *target) chart(r *scenarios.Runner, p *scenarios.Params) *chart {
 		}
 		if c.total[s.Site] == 0 {
 			c.sites = append(c.sites, s.Site)
+			if yieldSites.Has(s.Site) {
+				c.yields = append(c.yields, s.Site)
+			}
 		}
 		c.spots = append(c.spots, s)
 		c.total[s.Site] += s.Count
@@ -76,8 +83,10 @@ func (t *target) chart(r *scenarios.Runner, p *scenarios.Params) *chart {
 	return c
 }
 
-// aim draws n faults. Half of them are of a site drawn evenly, half of them of
-// one drawn as often as a run at the medium rates would meet it.
+// aim draws n faults. Half of them strike at yields, a quarter at a site drawn
+// evenly, a quarter at one drawn as often as a run at the medium rates would meet it.
+// (Messages are so many that few faults are left for yields otherwise, and those
+// find most.)
 func (t *target) aim(r *scenarios.Runner, p *scenarios.Params, d *draws, n int) sim.Schedule {
 	c := t.chart(r, p)
 	t.faults = t.faults[:0]
@@ -85,9 +94,14 @@ func (t *target) aim(r *scenarios.Runner, p *scenarios.Params, d *draws, n int) 
 		return nil
 	}
 	for range n {
-		site := c.sites[d.below(len(c.sites))]
-		if d.below(2) == 0 {
+		var site sim.Site
+		switch k := d.below(4); {
+		case k < 2 && len(c.yields) > 0:
+			site = c.yields[d.below(len(c.yields))]
+		case k == 2:
 			site = c.often(t.sc, d)
+		default:
+			site = c.sites[d.below(len(c.sites))]
 		}
 		t.faults = append(t.faults, c.place(site, d))
 	}

@@ -79,8 +79,8 @@ type Block struct {
 	Campaign
 }
 
-// blockSize is how many seeds of a shard make a block: about a second.
-const blockSize = 1 << 14
+// blockSize is how many seeds of a shard make a block: about half a second.
+const blockSize = 1 << 13
 
 // A round is short at first, when there is much to learn.
 const (

@@ -27,7 +27,7 @@ type steerer interface {
 var strategies = []Strategy{
 	{"storm", "random faults of every kind, often and mostly long; more work", 12, newStorm},
 	{"swarm", "random faults, some kinds of them off; the workload varies", 1, newSwarm},
-	{"aimed", "1 to 16 faults, each at a yield or message of the calm run", 1, newAimed},
+	{"aimed", "1 to 32 faults, half of them at yields of the calm run", 1, newAimed},
 	{"pct", "random priorities of processes, that drop at some faults", 1, newPriorities},
 	{"pos", "random orders of what each process receives, and some faults", 1, newPartialOrder},
 	{"uniform", "random faults of every kind at the medium rate", 0, newUniform},
@@ -150,7 +150,7 @@ func newAimed(f *Fuzz) steerer {
 func (s *aimed) steer(r *scenarios.Runner, seed uint64) (scenarios.Params, scenarios.Outcome) {
 	d := drawsOf(seed, 1)
 	p := s.params(d)
-	s.replay.Reset(s.aim(r, p, d, 1<<d.below(5)))
+	s.replay.Reset(s.aim(r, p, d, 1<<d.below(6)))
 	return *p, r.Steer(p, s.replay)
 }
 
@@ -167,7 +167,7 @@ func newPriorities(f *Fuzz) steerer {
 func (s *priorities) steer(r *scenarios.Runner, seed uint64) (scenarios.Params, scenarios.Outcome) {
 	d := drawsOf(seed, 2)
 	p := s.params(d)
-	s.chooser.Changes.Reset(s.aim(r, p, d, 1<<d.below(5)))
+	s.chooser.Changes.Reset(s.aim(r, p, d, 1<<d.below(6)))
 	s.chooser.Reset(d.next(), 1+d.below(len(s.sc.Faults.Delays)+1))
 	return *p, r.Steer(p, &s.chooser)
 }
@@ -186,7 +186,7 @@ func newPartialOrder(f *Fuzz) steerer {
 func (s *partialOrder) steer(r *scenarios.Runner, seed uint64) (scenarios.Params, scenarios.Outcome) {
 	d := drawsOf(seed, 3)
 	p := s.params(d)
-	s.faults.Reset(s.aim(r, p, d, 1<<d.below(5)))
+	s.faults.Reset(s.aim(r, p, d, 1<<d.below(6)))
 	s.chooser = sim.PartialOrder{Seed: d.next(), Under: s.faults}
 	return *p, r.Steer(p, &s.chooser)
 }
