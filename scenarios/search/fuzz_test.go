@@ -160,12 +160,12 @@ func TestVerdictOfAShard(t *testing.T) {
 		f      Fuzz
 		want   checker.Outcome
 	}{
-		{"all of the seeds, too few to try", Fuzz{To: 1}, checker.Inconclusive},
-		{"a shard of as few", Fuzz{To: 1, Shards: 2}, checker.Satisfied},
+		{"all of the seeds, too few to try", Fuzz{From: 1, To: 2}, checker.Inconclusive},
+		{"a shard of as few", Fuzz{From: 1, To: 2, Shards: 2, Shard: 1}, checker.Satisfied},
 		{"all, tried", Fuzz{To: 500}, checker.Satisfied},
 		{"a violation in a shard", Fuzz{To: 500, Shards: 2, Options: scenarios.Options{Defects: model.StoreIgnoresToken}}, checker.Violated},
 	} {
-		c.f.Scenario, c.f.Strategy = textbook(t), "aimed"
+		c.f.Scenario, c.f.Strategy = textbook(t), "swarm"
 		if v := c.f.Verdict(mustFuzz(t, c.f)); v.Outcome != c.want {
 			t.Errorf("%s: expected %s, found %s (%s)", c.reason, c.want, v.Outcome, v.Reason)
 		}
