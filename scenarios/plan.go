@@ -1,6 +1,11 @@
 package scenarios
 
-import "staleproof/sim"
+import (
+	"fmt"
+	"slices"
+
+	"staleproof/sim"
+)
 
 // Plan is what is decided before a run: topology, workload, which faults are on
 // and how heavy, the seed of all choices and the few that are overridden.
@@ -9,6 +14,27 @@ type Plan struct {
 	Seed      uint64
 	Rates     sim.Rates
 	Overrides sim.Schedule
+}
+
+// GoString writes the plan in two lines, for those who print what rapid drew: the
+// workload, then the seed, the faults that are on and what is overridden.
+func (p Plan) GoString() string {
+	text := fmt.Sprintf("clients=%d acquisitions=%d writes=%d\n  seed=%d faults=", p.Params.Clients, p.Params.Acquisitions, p.Params.Writes, p.Seed)
+	on := "none"
+	for site, rate := range p.Rates {
+		switch {
+		case rate == 0 || !slices.Contains(swarmSites, sim.Site(site)):
+		case on == "none":
+			on = sim.Site(site).String()
+		default:
+			on += "," + sim.Site(site).String()
+		}
+	}
+	text += on
+	if len(p.Overrides) > 0 {
+		text += "\n  overrides=" + p.Overrides.Text(nil)
+	}
+	return text
 }
 
 // Drawer draws the numbers of a plan: from rapid's generators, or from a seed.

@@ -223,7 +223,7 @@ func (u *userTest) replay(token string) (string, error) {
 	u.heart.Begin(rec.Seed)
 	o := u.r.Replay(&rec.Params, rec.Schedule)
 	if o.Result.Digest != rec.Digest {
-		return "", u.diverged(rec)
+		return "", u.r.Diverged(rec)
 	}
 	switch {
 	case len(o.Violations) > 0:
@@ -232,16 +232,6 @@ func (u *userTest) replay(token string) (string, error) {
 		return u.undecided(rec, o.Inconclusive, o.Result.Limit), nil
 	}
 	return "", nil
-}
-
-// diverged says that the run of a token is another one now.
-func (u *userTest) diverged(rec *Recorded) error {
-	const changed = "the code under test has changed since the token was made"
-	o, h := u.r.Record(&rec.Params, rec.Schedule)
-	if d := rec.Marks.Diverged(h); d != nil {
-		return fmt.Errorf("%w: %s", d, changed)
-	}
-	return fmt.Errorf("diverged: expected digest %016x, found %016x: %s", rec.Digest, o.Result.Digest, changed)
 }
 
 // explain says a failure in words.
@@ -323,21 +313,24 @@ func (sc *Scenario) Missing(facts checker.Counts) []string {
 	return names
 }
 
-// Text says the finding in words: the message, what led to it, the decisions.
+// Text says the finding in words: the message, what led to it, the decisions. Its
+// lines fit a terminal when a test logs them.
 func (f *Finding) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", f.Message)
-	if f.Guarantee != "" {
-		fmt.Fprintf(&b, "guarantee: %s\n", f.Guarantee)
+	say := func(first, rest, text string) {
+		if text != "" {
+			b.WriteString(wrap(first, rest, text))
+		}
 	}
+	say("", "  ", f.Message)
+	say("guarantee: ", "  ", f.Guarantee)
 	if f.Harm != "" {
-		fmt.Fprintf(&b, "in short: %s.\n", f.Harm)
+		say("in short: ", "  ", f.Harm+".")
 	}
-	if f.Cause != "" {
-		fmt.Fprintf(&b, "because: %s\n", f.Cause)
-	}
+	say("because: ", "  ", f.Cause)
 	for i, l := range f.Chain {
-		fmt.Fprintf(&b, "%3d. #%-4d %9s  %s\n", i+1, l.Index, sim.Nanoseconds(l.Time), l.Text)
+		head := fmt.Sprintf("%3d. #%-4d %9s  ", i+1, l.Index, sim.Nanoseconds(l.Time))
+		say(head, strings.Repeat(" ", len(head)), l.Text)
 	}
 	if len(f.Decisions) == 0 {
 		b.WriteString("it happens in the calm run: no decision is needed\n")
@@ -345,13 +338,36 @@ func (f *Finding) Text() string {
 		b.WriteString("what differs from the calm run:\n")
 	}
 	for _, d := range f.Decisions {
-		b.WriteString("  " + d + "\n")
+		say("  ", "    ", d)
 	}
 	if len(f.Work) > 0 {
-		b.WriteString("with less work: " + strings.Join(f.Work, ", ") + "\n")
+		say("with less work: ", "  ", strings.Join(f.Work, ", "))
 	}
-	if f.Stack != "" {
-		b.WriteString(f.Stack)
-	}
+	b.WriteString(f.Stack)
 	return b.String()
+}
+
+// textWidth leaves room for the indentation of go test.
+const textWidth = 72
+
+// wrap breaks a text into lines, of which all but the first begin with rest. What
+// has lines already, such as some panics, is left alone.
+func wrap(first, rest, text string) string {
+	if strings.Contains(text, "\n") {
+		return first + text + "\n"
+	}
+	var b strings.Builder
+	line := first
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case len([]rune(line))+1+len([]rune(word)) > textWidth:
+			b.WriteString(line + "\n")
+			line = rest
+		default:
+			line += " "
+		}
+		line += word
+	}
+	return b.String() + line + "\n"
 }

@@ -139,7 +139,7 @@ func TestUsersMistakes(t *testing.T) {
 				text = err.Error()
 			}
 			for _, part := range x.want {
-				if !strings.Contains(text, part) {
+				if !strings.Contains(unwrapped(text), part) {
 					t.Errorf("expected %q in\n%s", part, text)
 				}
 			}
@@ -147,12 +147,15 @@ func TestUsersMistakes(t *testing.T) {
 			if token, _, _ = strings.Cut(token, "'"); !found {
 				return
 			}
-			if again, err := tested(t, token, x.option); err != nil || !strings.Contains(again, x.want[len(x.want)-1]) {
+			if again, err := tested(t, token, x.option); err != nil || !strings.Contains(unwrapped(again), x.want[len(x.want)-1]) {
 				t.Errorf("expected the replay to say it again, found %v\n%s", err, again)
 			}
 		})
 	}
 }
+
+// unwrapped puts the words of a text on one line.
+func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // TestUsersGoroutine: a goroutine that uses the store's Proc is reported, with the
 // seed, and does not end the program.

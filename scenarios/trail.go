@@ -139,6 +139,17 @@ func Diverged(trail string, h *history.History) *Divergence {
 	return nil
 }
 
+// Diverged says that the run of a token is another one now, and from which event on
+// if the token has marks.
+func (r *Runner) Diverged(rec *Recorded) error {
+	const changed = "the code under test has changed since the token was made"
+	o, h := r.Record(&rec.Params, rec.Schedule)
+	if d := rec.Marks.Diverged(h); d != nil {
+		return fmt.Errorf("%w: %s", d, changed)
+	}
+	return fmt.Errorf("diverged: expected digest %016x, found %016x: %s", rec.Digest, o.Result.Digest, changed)
+}
+
 // eventInWords says shortly what happened.
 func eventInWords(e *history.Event) string {
 	words := []string{e.Process, e.Type.String(), e.F.String()}

@@ -13,6 +13,7 @@ import (
 
 	"staleproof/model"
 	"staleproof/scenarios"
+	"staleproof/sim"
 )
 
 func mustLookup(tb testing.TB, name string) *scenarios.Scenario {
@@ -66,16 +67,15 @@ func (r *recorder) FailNow()                          { r.failed = true; r.stop(
 func (r *recorder) Fail()                             { r.failed = true }
 func (r *recorder) Failed() bool                      { return r.failed }
 
-// TestDefect: rapid.Check finds the planted defect, and its failure can be read
-// and replayed.
-func TestDefect(t *testing.T) {
-	opt := scenarios.Options{Defects: model.StoreIgnoresToken}
+// checkedBy runs rapid.Check on a property and returns what it logs; "" if it passes.
+func checkedBy(t *testing.T, opt scenarios.Options) string {
+	t.Helper()
 	property, done, err := Property(mustLookup(t, "textbook"), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer done()
-	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.seed": "1"} {
+	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.seed": "1", "rapid.checks": "1000"} {
 		if err := flag.Set(name, value); err != nil {
 			t.Fatal(err)
 		}
@@ -87,18 +87,35 @@ func TestDefect(t *testing.T) {
 		rapid.Check(r, property)
 	}()
 	<-ended
-	out := r.log.String()
 	if !r.failed {
-		t.Fatalf("expected rapid to find the defect:\n%s", out)
+		return ""
 	}
+	return r.log.String()
+}
+
+// between returns what stands in a text between two others.
+func between(text, before, after string) string {
+	_, text, _ = strings.Cut(text, before)
+	text, _, _ = strings.Cut(text, after)
+	return text
+}
+
+// TestDefect: rapid.Check finds the planted defect, and its failure can be read
+// and replayed.
+func TestDefect(t *testing.T) {
+	opt := scenarios.Options{Defects: model.StoreIgnoresToken}
+	out := checkedBy(t, opt)
 	for _, want := range []string{"broke no-stale-write: token", "1. #", "reached the store", "what differs from the calm run", "staleproof replay 'sp1:"} {
-		if !strings.Contains(out, want) {
+		if flat := strings.Join(strings.Fields(out), " "); !strings.Contains(flat, want) {
 			t.Errorf("expected the failure to say %q:\n%s", want, out)
 		}
 	}
-	_, token, _ := strings.Cut(out, "staleproof replay '")
-	token, _, _ = strings.Cut(token, "'")
-	rec, err := scenarios.ParseToken(token)
+	for line := range strings.Lines(out) {
+		if len(line) > 80 && !strings.Contains(line, "sp1:") {
+			t.Errorf("expected lines of at most 80 columns, found %q", line)
+		}
+	}
+	rec, err := scenarios.ParseToken(between(out, "staleproof replay '", "'"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +130,50 @@ func TestDefect(t *testing.T) {
 	}
 	if len(rec.Schedule) > 3 {
 		t.Errorf("expected at most 3 decisions, found %d", len(rec.Schedule))
+	}
+}
+
+// twoStep is a user's store that checks in one step and writes in the next.
+type twoStep struct {
+	highest model.Token
+	yields  int // between them
+}
+
+func (s *twoStep) Write(p *sim.Proc, r model.Request) model.Reply {
+	if r.Token < s.highest {
+		return model.Stale(s.highest)
+	}
+	for range s.yields {
+		p.Yield("between")
+	}
+	s.highest = r.Token
+	return model.OK(r.Value)
+}
+
+// TestUsersStore: what a user's store breaks is run again by the same test with the
+// variable that the failure names, and the test says so if the store has changed.
+func TestUsersStore(t *testing.T) {
+	store := func(yields int) scenarios.Options {
+		return scenarios.Options{NewStore: func() sim.Handler { return model.Serve(&twoStep{yields: yields}) }}
+	}
+	out := checkedBy(t, store(1))
+	token := between(out, "to see it again:\n  "+scenarios.ReplayVariable+"='", "' go test -run '^TestDefect$'")
+	if !strings.HasPrefix(token, "sp1:") {
+		t.Fatalf("expected a command that shows it again, found:\n%s", out)
+	}
+	for _, c := range []struct {
+		reason, token string
+		yields        int
+		want          string
+	}{
+		{"the same again", token, 1, between(out, "broke ", "\n")},
+		{"another store", token, 0, "the code under test has changed"},
+		{"no token", "sp1:x", 1, "replay token: "},
+	} {
+		t.Setenv(scenarios.ReplayVariable, c.token)
+		if again := checkedBy(t, store(c.yields)); !strings.Contains(again, c.want) || strings.Contains(again, "draw plan") {
+			t.Errorf("%s: expected %q and no plan, found:\n%s", c.reason, c.want, again)
+		}
 	}
 }
 
