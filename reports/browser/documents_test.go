@@ -2,6 +2,7 @@ package browser
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"testing"
 
@@ -9,10 +10,10 @@ import (
 	"staleproof/reports"
 )
 
-// textbook is a real finding: the store of the textbook scenario ignores tokens.
-func textbook(t *testing.T) *reports.Document {
+// result is what the command wrote with --result: real findings.
+func result(t *testing.T, name string) *reports.Document {
 	t.Helper()
-	f, err := os.Open("testdata/textbook.json")
+	f, err := os.Open("testdata/" + name + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,6 +24,10 @@ func textbook(t *testing.T) *reports.Document {
 	}
 	return doc
 }
+
+// textbook is the finding of which all tests are that need a run: the store of
+// the textbook scenario ignores tokens.
+func textbook(t *testing.T) *reports.Document { return result(t, "textbook") }
 
 // long has n events of clients that take turns, refusals among them, and ends in
 // a stale write that is applied.
@@ -41,6 +46,7 @@ func long(n, clients int) *history.History {
 // writer appends events, a little later each.
 type writer struct {
 	h     *history.History
+	index int64
 	now   int64
 	op    int64
 	msg   int64
@@ -51,7 +57,8 @@ type writer struct {
 
 func (w *writer) add(e history.Event) {
 	w.now += 137_000
-	e.Index, e.Time = int64(len(w.h.Events)+1), w.now
+	w.index++
+	e.Index, e.Time = w.index, w.now
 	w.h.Events = append(w.h.Events, e)
 }
 
@@ -96,6 +103,41 @@ func (w *writer) turn(n int64) {
 	w.add(history.Event{Process: "manager", Type: history.Note, F: history.Expire, Resource: "orders/7", Token: w.token, Lease: lease, Owner: client, Generation: n})
 }
 
+// stream hands out a history of n events like those of long, turn by turn.
+type stream struct {
+	n, turn int64
+	w       writer
+	at      int
+}
+
+func (s *stream) Header() history.Header { return s.w.h.Header }
+
+func (s *stream) Next(e *history.Event) error {
+	if s.at == len(s.w.h.Events) {
+		s.w.h.Events, s.at = s.w.h.Events[:0], 0
+		s.turn++
+		s.w.turn(s.turn)
+	}
+	*e = s.w.h.Events[s.at]
+	s.at++
+	if e.Index > s.n {
+		return io.EOF
+	}
+	return nil
+}
+
+// streamed is a document about the last of n events that nobody holds.
+func streamed(n int64) *reports.Document {
+	open := func() (history.Source, error) {
+		h := &history.History{Header: history.Header{Format: history.Format, Timing: "timed", TTL: 10_000_000_000}}
+		return &stream{n: n, w: writer{h: h, clients: 5}}, nil
+	}
+	doc := finding(long(40, 5))
+	f := &doc.Runs[0].Findings[0]
+	f.History, f.Open, f.Events, f.Chain[1].Index = nil, open, []int64{n}, n
+	return doc
+}
+
 // finding is a document about the last event of a history.
 func finding(h *history.History) *reports.Document {
 	last := h.Events[len(h.Events)-1]
@@ -116,10 +158,12 @@ func hostile(t *testing.T) *reports.Document {
 	doc := textbook(t)
 	doc.Title, doc.Version = breaker, breaker
 	r := &doc.Runs[0]
+	r.Findings = r.Findings[:1]
 	r.Scenario, r.Defect, r.Doc, r.Reason = breaker, breaker, breaker, breaker
 	r.Params = []reports.KeyValue{{Key: breaker, Value: breaker}}
 	f := &r.Findings[0]
 	f.Property, f.Guarantee, f.Message, f.Replay = breaker, breaker, breaker, breaker
+	f.Harm, f.Cause, f.NoPartial, f.Work = breaker, breaker, breaker, []string{breaker}
 	f.Decisions = []string{breaker}
 	for i := range f.Chain {
 		f.Chain[i].Text = breaker
@@ -139,18 +183,31 @@ func hostile(t *testing.T) *reports.Document {
 	return doc
 }
 
+// hostileDiff lays a run all of whose texts are breakers beside its beginning.
+func hostileDiff(t *testing.T) string {
+	t.Helper()
+	f := hostile(t).Runs[0].Findings[0]
+	short := f
+	short.History = &history.History{Header: f.History.Header, Events: f.History.Events[:50]}
+	dir := t.TempDir()
+	err := reports.WriteDiff(dir, reports.Side{Name: breaker, Status: reports.Violated, Finding: f}, reports.Side{Name: breaker, Status: reports.Satisfied, Finding: short})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "file://" + dir + "/diff.html"
+}
+
 // diff writes the textbook run beside one in which A neither pauses nor writes
 // late, and returns the address of the page.
-func diff(t *testing.T) string {
+func diff(t *testing.T, dir string) string {
 	t.Helper()
 	f := textbook(t).Runs[0].Findings[0]
 	calm := &history.History{Header: f.History.Header}
 	for _, e := range f.History.Events {
-		if e.Index < 42 || e.ClientName() != "A" && e.To != "A" && e.Owner != "A" && e.Index < 260 {
+		if e.Index < 36 || e.ClientName() != "A" && e.To != "A" && e.Owner != "A" {
 			calm.Events = append(calm.Events, e)
 		}
 	}
-	dir := t.TempDir()
 	err := reports.WriteDiff(dir, reports.Side{Name: "the failing run", Status: reports.Violated, Finding: f},
 		reports.Side{Name: "the nearest passing run", Status: reports.Satisfied, Finding: reports.Finding{Replay: "staleproof replay sp1:AAAA", History: calm}})
 	if err != nil {

@@ -65,11 +65,7 @@ const faint = `(() => {
 // TestLooks opens pages wide and narrow, light and dark. The pictures that
 // STALEPROOF_SHOTS asks for are for people to judge the rest.
 func TestLooks(t *testing.T) {
-	pages := map[string]string{"textbook": write(t, textbook(t)), "long": write(t, finding(long(3000, 5)))}
-	pages["index"] = beside(pages["textbook"], "index.html")
-	pages["scenario"] = beside(pages["textbook"], "scenario-textbook.html")
-	pages["diff"] = diff(t)
-	for name, address := range pages {
+	for name, address := range every(t) {
 		for _, view := range []View{desk, phone} {
 			look(t, name, address, view)
 		}

@@ -372,7 +372,17 @@ function drawShades(to) {
 function shadeLabel(g, x, r, label, kind) {
   const a = Math.max(x.a, frame.gutter + (frame.gutter < 50 ? 12 + Math.min(14, r.name.length) * 8 : 0)), b = Math.min(x.b, frame.width);
   const text = [label, label.split(" ").slice(0, 3).join(" "), kind].find((t) => t.length * 7 + 12 <= b - a);
-  if (text) make("text", { class: "t-paused halo", x: (a + b) / 2, y: r.y + 14, "text-anchor": "middle" }, g, text);
+  if (!text) return;
+  make("text", { class: "t-paused halo", x: (a + b) / 2, y: r.y + 14, "text-anchor": "middle" }, g, text);
+  reserve(r, "top", (a + b) / 2 - text.length * 3.5, (a + b) / 2 + text.length * 3.5);
+}
+
+// reserve takes a part of a line of text of a row; it says whether that was free.
+function reserve(row, line, from, to) {
+  const taken = row[line] || (row[line] = []);
+  if (taken.some(([a, b]) => from < b + 2 && to > a - 2)) return false;
+  taken.push([from, to]);
+  return true;
 }
 
 function drawPartition(to, s, i, x) {
@@ -491,7 +501,7 @@ function drawOp(to, o, i, x, r, free) {
   const label = o.label.get(i), at = Math.max(x.a, frame.gutter + (frame.gutter < 50 ? 70 : 2));
   const next = nextOp(o, i);
   const width = label.length * 6.2;
-  if (at >= (free.get(r) || 0) && at + width < next && at + width < frame.width) {
+  if (at >= (free.get(r) || 0) && at + width < next && at + width < frame.width && reserve(r, "top", at, at + width)) {
     make("text", { class: "halo", x: at, y: r.mid - 12 }, g, label);
     free.set(r, at + width + 6);
   }
@@ -595,7 +605,7 @@ function drawSymbol(to, pos, x, row) {
   if (symbol || pos === data.violation) make("use", { href: "#" + (symbol || "m-alarm") }, g);
   if (pos === state.selected) make("circle", { class: "chosen", r: pos === data.violation ? 19 : 15 }, g);
   const token = data.tokens[data.events.token[pos]];
-  if (token && row.role !== "client" && symbol && token.length < 4) make("text", { class: "t-muted halo", y: pos === data.violation ? 31 : pos === state.selected ? 28 : 21, "text-anchor": "middle" }, g, token);
+  if (token && row.role !== "client" && symbol && token.length < 4 && reserve(row, "foot", x - token.length * 3.5, x + token.length * 3.5)) make("text", { class: "t-muted halo", y: pos === data.violation ? 31 : pos === state.selected ? 28 : 21, "text-anchor": "middle" }, g, token);
   return true;
 }
 
