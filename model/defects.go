@@ -3,6 +3,8 @@ package model
 import (
 	"fmt"
 	"strings"
+
+	"staleproof/model/history"
 )
 
 // Defects is a set of defects, each a branch in the code of this package. The
@@ -159,11 +161,23 @@ func ParseDefects(text string) (Defects, error) {
 	for _, name := range strings.Split(text, "+") {
 		x, ok := defectNamed(name)
 		if !ok {
-			return 0, fmt.Errorf("unknown defect %q: expected one of %s", name, (defectsEnd - 1).String())
+			return 0, fmt.Errorf("unknown defect %q: %s", name, nearest(name))
 		}
 		d |= x
 	}
 	return d, nil
+}
+
+// nearest says which defect was meant.
+func nearest(name string) string {
+	var names []string
+	for _, x := range defectTable {
+		names = append(names, x.Name)
+	}
+	if near := history.Nearest(name, names); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "expected none, or names of defects joined by +"
 }
 
 func defectNamed(name string) (Defects, bool) {

@@ -3,6 +3,7 @@ package reports
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -34,7 +35,7 @@ func Decode(r io.Reader, name string) (*Document, error) {
 	d.DisallowUnknownFields()
 	doc := &Document{}
 	if err := d.Decode(doc); err != nil {
-		return nil, fmt.Errorf("%s: expected a report in JSON, as %s writes it: %w", name, Format, err)
+		return nil, fmt.Errorf("%s: expected a report in JSON, as %s writes it: %w; run the command again that wrote it with --result", name, Format, place(err))
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%s: expected the end of the file after the report; keep one report a file", name)
@@ -43,6 +44,20 @@ func Decode(r io.Reader, name string) (*Document, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return doc, nil
+}
+
+// place adds where in the file an error is.
+func place(err error) error {
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("%w at byte %d", err, e.Offset)
+	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("expected a %s in field %s, found a %s at byte %d", e.Type, e.Field, e.Value, e.Offset)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return errors.New("the file is cut off")
+	}
+	return err
 }
 
 // bare is a Finding without its methods.

@@ -118,8 +118,11 @@ func known(name string, r *search.Results) error {
 		if sc.Revision != t.Revision {
 			return usagef("%s: expected revision %d of scenario %s, found %d; merge them with the staleproof that made them", name, sc.Revision, t.Scenario, t.Revision)
 		}
-		if _, err := model.ParseDefects(t.Defect); err != nil {
-			return usagef("%s: %w", name, err)
+		if sc.Searched {
+			return usagef("%s: scenario %s is searched exhaustively, not run under seeds", name, sc.Name)
+		}
+		if _, ok := planted(sc, t.Defect); !ok {
+			return usagef("%s: %w", name, unknown("defect", t.Defect, defectNames(sc), "staleproof list defects"))
 		}
 	}
 	return nil

@@ -183,6 +183,15 @@ func planted(sc *scenarios.Scenario, name string) (scenarios.Exposure, bool) {
 	return x, true
 }
 
+// defectNames lists what can be planted in a scenario.
+func defectNames(sc *scenarios.Scenario) []string {
+	names := []string{"none"}
+	for _, x := range sc.Defects {
+		names = append(names, x.Defect.String())
+	}
+	return names
+}
+
 // unused refuses a defect that no chosen scenario has.
 func (o *runOptions) unused(chosen []*scenarios.Scenario, list []trial) error {
 	all := []string{"all", "none"}

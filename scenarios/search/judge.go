@@ -211,6 +211,9 @@ func (s *Sweep) Explain(r *Result, property string) (*Finding, error) {
 	var found *Finding
 	err := s.with(k.Seed, func(run *scenarios.Runner) error {
 		small := shrink(run, k, property)
+		if !slices.Contains(small.Broken, property) {
+			return fmt.Errorf("seed %d: expected its schedule to break %s again, found that it does not: it was found by another build of the program, or the run is not deterministic", k.Seed, property)
+		}
 		f, err := run.Explain(&small.Params, k.Seed, small.Schedule, small.Digest, property)
 		if err != nil {
 			return err

@@ -136,13 +136,40 @@ func readHeader(name string, line []byte) (*Results, error) {
 	if err := json.Unmarshal(line, &h); err != nil {
 		return bad("the header of a result file", cut(line))
 	}
-	switch {
-	case h.Format != ResultFormat:
-		return bad(fmt.Sprintf("format %q", ResultFormat), fmt.Sprintf("%q", h.Format))
-	case h.Shards == 0 || h.To != 0 && h.To <= h.From || len(h.Trials) == 0:
-		return bad("shards, seeds and trials", cut(line))
+	if expected, found := h.wrong(); expected != "" {
+		return bad(expected, found)
 	}
 	return NewResults(h), nil
+}
+
+// Bounds of what a result file can be about, so that one that was spoilt does not
+// keep a program busy for ever.
+const (
+	maxShards = 1 << 16
+	maxSeeds  = 1 << 31
+)
+
+// wrong says what is expected of a header and what it has instead, empty if it is
+// right.
+func (h *ResultHeader) wrong() (expected, found string) {
+	switch {
+	case h.Format != ResultFormat:
+		return fmt.Sprintf("format %q", ResultFormat), fmt.Sprintf("%q", h.Format)
+	case h.Shards == 0 || h.Shards > maxShards:
+		return fmt.Sprintf("a number of shards from 1 to %d", maxShards), fmt.Sprint(h.Shards)
+	case h.From >= maxSeeds || h.To > maxSeeds || h.To != 0 && h.To <= h.From:
+		return fmt.Sprintf("seeds below %d, from before to", int64(maxSeeds)), fmt.Sprintf("from %d to %d", h.From, h.To)
+	case h.Strategy == Portfolio || !slices.Contains(StrategyNames(), h.Strategy):
+		return "a strategy of fixed shares", fmt.Sprintf("%q", h.Strategy)
+	case len(h.Trials) == 0:
+		return "trials", "none"
+	}
+	for i, t := range h.Trials {
+		if slices.Contains(h.Trials[:i], t) {
+			return "each trial once", t.String() + " twice"
+		}
+	}
+	return "", ""
 }
 
 func (r *Results) readBlock(name string, n int, line []byte) error {
@@ -153,13 +180,87 @@ func (r *Results) readBlock(name string, n int, line []byte) error {
 	if err := json.Unmarshal(line, b); err != nil {
 		return bad("a block of results", cut(line))
 	}
-	if b.Trial < 0 || b.Trial >= len(r.Header.Trials) || b.Shard >= r.Header.Shards || b.Index < 0 || b.Schedules < 0 {
-		return bad("a block of this file's trials and shards", cut(line))
+	if b.Trial < 0 || b.Trial >= len(r.Header.Trials) || b.Shard >= r.Header.Shards || b.Index < 0 || b.Index >= r.Header.most(b.Shard) {
+		return bad("a block of this file's trials, shards and seeds", cut(line))
 	}
 	if _, err := b.block(); err != nil {
 		return bad(err.Error(), cut(line))
 	}
-	return r.Put(b)
+	if wrong := b.wrong(&r.Header); wrong != "" {
+		return bad(wrong, cut(line))
+	}
+	if err := r.Put(b); err != nil {
+		return bad("one result of a block", "another: "+err.Error())
+	}
+	return nil
+}
+
+// most bounds the number of a shard's blocks: each has a seed.
+func (h *ResultHeader) most(shard uint64) int64 {
+	if h.To == 0 {
+		return maxSeeds / blockSize
+	}
+	f := Fuzz{From: h.From, To: h.To, Shard: shard, Shards: h.Shards}
+	return int64(f.count())
+}
+
+// wrong says what is expected of a block's numbers, empty if they can be true.
+func (b *ResultBlock) wrong(h *ResultHeader) string {
+	most := int64(blockSize)
+	if h.To > 0 {
+		most = min(most, h.most(b.Shard))
+	}
+	if b.Schedules < 1 || b.Schedules > most || b.Events < 0 {
+		return fmt.Sprintf("1 to %d schedules, and their events", most)
+	}
+	sum := int64(0)
+	for i, s := range b.Strategies {
+		if s.Schedules < 1 || slices.ContainsFunc(b.Strategies[:i], func(t ResultStrategy) bool { return t.Name == s.Name }) {
+			return "each strategy once, with its schedules"
+		}
+		sum += s.Schedules
+	}
+	if sum != b.Schedules {
+		return fmt.Sprintf("strategies with %d schedules together", b.Schedules)
+	}
+	for fact, n := range b.Sometimes {
+		if _, ok := checker.LookupFact(fact); !ok || n < 1 {
+			return "what sometimes happens by its name, and how often"
+		}
+	}
+	for _, n := range b.Inconclusive {
+		if n < 1 || n > b.Schedules {
+			return "as many inconclusive schedules as there are at most"
+		}
+	}
+	for i := range b.Kills {
+		if wrong := b.Kills[i].wrong(h, b); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// wrong says what is expected of a kill of block b.
+func (k *ResultKill) wrong(h *ResultHeader, b *ResultBlock) string {
+	t := h.Trials[b.Trial]
+	rec, err := scenarios.ParseToken(k.Replay)
+	switch {
+	case err != nil:
+		return err.Error()
+	case k.Seed < h.From || h.To != 0 && k.Seed >= h.To || k.Seed%h.Shards != b.Shard:
+		return fmt.Sprintf("kills at seeds of the shard, not at %d", k.Seed)
+	case rec.Scenario != t.Scenario || rec.Defects.String() != t.Defect:
+		return "replay tokens of " + t.String()
+	case len(k.Broken) == 0 || len(k.Messages) != len(k.Broken):
+		return "the properties that each kill broke, and a message for each"
+	}
+	for _, p := range k.Broken {
+		if _, err := checker.Lookup(p); err != nil && p != scenarios.PanicProperty {
+			return err.Error()
+		}
+	}
+	return ""
 }
 
 // cut returns the beginning of a line in quotes.

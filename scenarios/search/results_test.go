@@ -279,11 +279,71 @@ func TestReadResultsErrors(t *testing.T) {
 		{"a block of no shard", head + `{"shard":4}` + "\n", 2, "shards"},
 		{"a strategy of another version", head + `{"strategies":[{"name":"luck"}]}` + "\n", 2, "not luck"},
 		{"a token that is changed", head + `{"kills":[{"replay":"sp1:AAAA"}]}` + "\n", 2, "replay token"},
+		{"more shards than there can be", headWith(func(h *ResultHeader) { h.Shards = 1 << 60 }), 1, "a number of shards from 1 to 65536, found 1152921504606846976"},
+		{"more seeds than there are", headWith(func(h *ResultHeader) { h.To = 1 << 40 }), 1, "seeds below 2147483648, from before to, found from 0 to 1099511627776"},
+		{"no seeds", headWith(func(h *ResultHeader) { h.From = h.To }), 1, "seeds below"},
+		{"a strategy that learns", headWith(func(h *ResultHeader) { h.Strategy = Portfolio }), 1, "a strategy of fixed shares"},
+		{"no trials", headWith(func(h *ResultHeader) { h.Trials = nil }), 1, "expected trials, found none"},
+		{"a trial twice", headWith(func(h *ResultHeader) { h.Trials = append(h.Trials[:1:1], h.Trials[0]) }), 1, "each trial once, found textbook twice"},
+		{"a block behind the last", blockWith(func(b *ResultBlock) { b.Index = 1 << 40 }), 2, "a block of this file's trials, shards and seeds"},
+		{"no schedules", blockWith(func(b *ResultBlock) { b.Schedules = 0 }), 2, "1 to 8192 schedules"},
+		{"more schedules than a block has", blockWith(func(b *ResultBlock) { b.Schedules = 8193 }), 2, "1 to 8192 schedules"},
+		{"negative events", blockWith(func(b *ResultBlock) { b.Events = -1 }), 2, "and their events"},
+		{"more schedules than those of its strategies", blockWith(func(b *ResultBlock) { b.Schedules++ }), 2, "strategies with 1102 schedules together"},
+		{"a strategy twice", blockWith(func(b *ResultBlock) { b.Strategies = append(b.Strategies, b.Strategies[0]) }), 2, "each strategy once"},
+		{"something that never happens", blockWith(func(b *ResultBlock) { b.Sometimes = map[string]int64{"luck": 1} }), 2, "what sometimes happens"},
+		{"a negative count", blockWith(func(b *ResultBlock) { b.Sometimes["renewed"] = -1 }), 2, "what sometimes happens"},
+		{"more undecided than there are", blockWith(func(b *ResultBlock) { b.Inconclusive = map[string]int64{"token-order": 9999} }), 2, "as many inconclusive"},
+		{"a kill of another shard", killWith(func(k *ResultKill) { k.Seed++ }), 2, "kills at seeds of the shard, not at 2"},
+		{"a kill of another scenario", killWith(func(k *ResultKill) { k.Replay = tokenOf("check-apart") }), 2, "replay tokens of textbook"},
+		{"a kill that broke nothing", killWith(func(k *ResultKill) { k.Broken, k.Messages = nil, nil }), 2, "the properties that each kill broke"},
+		{"a kill without a message", killWith(func(k *ResultKill) { k.Messages = nil }), 2, "a message for each"},
+		{"an unknown property", killWith(func(k *ResultKill) { k.Broken = []string{"luck"} }), 2, "luck"},
+		{"another result of the block", blockWith(func(*ResultBlock) {}) + string((&ResultBlock{Shard: 1, Index: 1, Schedules: 1, Strategies: []ResultStrategy{{"storm", 1}}}).Line()), 3, "one result of a block, found another"},
 	} {
 		_, _, err := ReadResults("f", strings.NewReader(c.text))
 		var bad *history.SyntaxError
 		if !errors.As(err, &bad) || bad.Line != c.line || !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("%s: expected %q at line %d, found %v", c.reason, c.want, c.line, err)
 		}
+	}
+}
+
+// headWith is a file of a header that was changed.
+func headWith(change func(*ResultHeader)) string {
+	h := someHeader
+	change(&h)
+	return string(h.Line())
+}
+
+// blockWith is a file of a block that was changed.
+func blockWith(change func(*ResultBlock)) string {
+	b := blockAt(0, 1, 1)
+	change(b)
+	return string(someHeader.Line()) + string(b.Line())
+}
+
+// killWith is a file of a kill that was changed.
+func killWith(change func(*ResultKill)) string {
+	return blockWith(func(b *ResultBlock) {
+		k := ResultKill{Seed: 1, Strategy: "storm", Broken: []string{"token-order"}, Messages: []string{"broke it"}, Replay: tokenOf("textbook")}
+		change(&k)
+		b.Kills = []ResultKill{k}
+	})
+}
+
+// tokenOf is that of the calm run of a scenario.
+func tokenOf(name string) string {
+	sc, err := scenarios.Lookup(name)
+	if err != nil {
+		panic(err)
+	}
+	return (&scenarios.Recorded{Scenario: name, Revision: sc.Revision, Params: sc.Params}).Token()
+}
+
+// TestReadGoodKill: what the table of errors changes is right to begin with.
+func TestReadGoodKill(t *testing.T) {
+	if r := read(t, killWith(func(*ResultKill) {})); len(r.Campaign(0).Kills) != 1 {
+		t.Errorf("expected a kill, found %v", r.Blocks())
 	}
 }
