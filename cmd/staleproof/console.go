@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -170,6 +171,19 @@ func count(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+var longNumber = regexp.MustCompile(`\b[0-9]{4,18}\b`)
+
+// grouped writes the numbers of a text as count does.
+func grouped(text string) string {
+	return longNumber.ReplaceAllStringFunc(text, func(s string) string {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return s
+		}
+		return count(n)
+	})
 }
 
 // number writes a number and a noun, in the plural unless it is 1.

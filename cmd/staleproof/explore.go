@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/signal"
@@ -98,6 +99,7 @@ func (a *app) explore(cmd *cobra.Command, name string, o *exploreOptions) error 
 		if e.replay, err = replay(x.Run); err != nil {
 			return err
 		}
+		e.first()
 	}
 	return a.tellExplored(e)
 }
@@ -203,6 +205,22 @@ type explored struct {
 	replay   *replayed // of the counterexample
 }
 
+// first puts the finding that the search came to before those that its replay,
+// which goes on to the end of the run, came to besides.
+func (e *explored) first() {
+	list := e.replay.findings
+	slices.SortStableFunc(list, func(a, b told) int {
+		return cmp.Compare(rank(a.Property == e.Property), rank(b.Property == e.Property))
+	})
+}
+
+func rank(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
+}
+
 func (e *explored) verdict() checker.Outcome {
 	switch {
 	case e.Violation != nil:
@@ -270,7 +288,7 @@ func (a *app) printExplored(e *explored) {
 		return
 	}
 	a.printf("%s: %s\n\n", a.style(bold, name(e.scenario.Name, e.defect)), a.style(colourOf(e.verdict()), e.verdict().String()))
-	a.field("covered", e.Covered())
+	a.field("covered", grouped(e.Covered()))
 	a.field("bounds", e.size())
 	a.field("not", e.left())
 	a.field("states", fmt.Sprintf("%s, %s transitions, depth %d, in %.1f s", count(e.States), count(e.Generated-1), e.Depth, e.Seconds))

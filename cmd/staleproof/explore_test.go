@@ -58,6 +58,31 @@ func TestExploredReplays(t *testing.T) {
 	}
 }
 
+// TestExploreTellsItsOwn: the finding that is told first is the one that the search
+// came to, whatever its replay breaks besides.
+func TestExploreTellsItsOwn(t *testing.T) {
+	for _, defect := range []string{"store-ignores-token", "local-check-only", "token-not-increased"} {
+		_, out, _ := invoke("explore", "textbook", "--defect", defect, "--faults", "0")
+		found := regexp.MustCompile(`counterexample breaks ([a-z-]+) `).FindStringSubmatch(out)
+		told := regexp.MustCompile(`(?m)^  broke ([a-z-]+):`).FindStringSubmatch(out)
+		if found == nil || told == nil || found[1] != told[1] {
+			t.Errorf("%s: expected the same property, found %q and %q in\n%s", defect, found, told, out)
+		}
+	}
+}
+
+// TestGrouped: long numbers of a text have a comma between thousands.
+func TestGrouped(t *testing.T) {
+	for text, want := range map[string]string{
+		"999 of 1000 states": "999 of 1,000 states", "1234567 bytes, 1ns": "1,234,567 bytes, 1ns", "a9999 0000": "a9999 0",
+		"99999999999999999999999": "99999999999999999999999",
+	} {
+		if got := grouped(text); got != want {
+			t.Errorf("%q: expected %q, found %q", text, want, got)
+		}
+	}
+}
+
 // TestExploreBadInput: one line, exit code 2.
 func TestExploreBadInput(t *testing.T) {
 	for _, c := range []struct {

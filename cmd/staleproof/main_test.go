@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -291,6 +293,33 @@ func matches(keys, want []string) bool {
 		}
 	}
 	return len(keys) == 0
+}
+
+// TestEventsAgree: the events that a replay counts, in its text and for machines,
+// are those of its history, and no finding names one beyond them.
+func TestEventsAgree(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "h.jsonl")
+	for _, defect := range []string{"store-ignores-token", "holder-ignores-rejection", "token-not-increased"} {
+		tok := token(t, defect)
+		_, text, _ := invoke("replay", tok, "--history", file)
+		_, out, _ := invoke("replay", tok, "--json")
+		h, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := bytes.Count(h, []byte("\n")) - 1 // without the header
+		if want := fmt.Sprintf("violated (%d events, ", n); !strings.Contains(text, want) {
+			t.Errorf("%s: expected %q in\n%s", defect, want, text)
+		}
+		if want := fmt.Sprintf(`"events":%d,`, n); !strings.Contains(out, want) {
+			t.Errorf("%s: expected %q in\n%s", defect, want, out)
+		}
+		for _, number := range regexp.MustCompile(`#([0-9]+)`).FindAllStringSubmatch(text, -1) {
+			if i, _ := strconv.Atoi(number[1]); i > n {
+				t.Errorf("%s: event #%d of %d in\n%s", defect, i, n, text)
+			}
+		}
+	}
 }
 
 // TestReplayFiles: the history and the schedule of a replay are the same bytes

@@ -175,7 +175,7 @@ func (p *replayed) run(r *scenarios.Runner) error {
 // schedule's trail or the token's marks tell. It keeps the schedule without its
 // digest.
 func (p *replayed) diverged(r *scenarios.Runner, o *scenarios.Outcome, h *history.History) error {
-	err := &divergedError{want: p.Digest, got: o.Result.Digest, events: o.Result.Events}
+	err := &divergedError{want: p.Digest, got: o.Result.Digest, events: int64(len(h.Events))}
 	switch {
 	case p.Trail != "":
 		err.at = scenarios.Diverged(p.Trail, h)
@@ -249,7 +249,7 @@ func (a *app) tellReplay(p *replayed, o *replayOptions) {
 		return
 	}
 	a.printf("%s: %s (%s, %s)\n\n", a.style(bold, name(p.Scenario, p.Defects.String())), a.style(colourOf(p.verdict), p.verdict.String()),
-		number(p.outcome.Result.Events, "event"), timeText(p.outcome.Result.Time, ""))
+		number(p.events(), "event"), timeText(p.outcome.Result.Time, ""))
 	for i := range p.findings {
 		p.findings[i].Replay = "" // it has just been typed
 	}
@@ -272,12 +272,16 @@ func (a *app) tellReplay(p *replayed, o *replayOptions) {
 
 func (a *app) replayLines(p *replayed, took time.Duration) {
 	defect := p.Defects.String()
-	a.line(replayedLine{"replayed", p.Scenario, defect, p.outcome.Result.Events, fmt.Sprintf("%016x", p.Digest),
+	a.line(replayedLine{"replayed", p.Scenario, defect, p.events(), fmt.Sprintf("%016x", p.Digest),
 		p.verdict.String(), orEmpty(p.broken()), elapsed(took)})
 	for i := range p.findings {
 		a.line(p.findings[i].line(p.Scenario, defect, ""))
 	}
 }
+
+// events counts those of the history, which is what findings number; the kernel has
+// fewer, as one of its own may bring about several.
+func (p *replayed) events() int64 { return int64(len(p.history.Events)) }
 
 func (p *replayed) broken() []string {
 	var names []string
@@ -291,7 +295,7 @@ func (p *replayed) broken() []string {
 // expected to break.
 func (p *replayed) report() reports.Run {
 	run := reports.Run{Scenario: p.Scenario, Defect: p.Defects.String(), Doc: docOf(p.scenario, p.Defects), Status: reports.Status(p.verdict.String()),
-		Expected: p.verdict == checker.Satisfied, Schedules: 1, Events: p.outcome.Result.Events, Broken: p.broken(),
+		Expected: p.verdict == checker.Satisfied, Schedules: 1, Events: p.events(), Broken: p.broken(),
 		Reason: strings.Join(p.outcome.Inconclusive, "; "), Sometimes: exercised(p.outcome.Sometimes, nil),
 		Params: params(&p.Params, p.Timing), Properties: promises(p.scenario.Judged(p.Timing))}
 	for i := range p.findings {

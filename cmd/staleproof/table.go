@@ -228,6 +228,17 @@ func (a *app) script(sc *scenarios.Scenario, s *scenarios.Script) {
 	}
 }
 
+// scenariosOf counts the scenarios of consecutive results.
+func scenariosOf(results []*result) int {
+	n := 0
+	for i, r := range results {
+		if i == 0 || results[i-1].scenario != r.scenario {
+			n++
+		}
+	}
+	return n
+}
+
 // verdict sums the trials up in a line.
 func (a *app) verdict(results []*result, took time.Duration) string {
 	var defects, caught int64
@@ -268,6 +279,9 @@ func (a *app) verdict(results []*result, took time.Duration) string {
 		text = "nothing broke"
 	case defects > 0:
 		text += fmt.Sprintf(", %d of %d defects were caught", caught, defects)
+		if n := scenariosOf(results); n > 1 { // some are planted in several
+			text += fmt.Sprintf(" in %d scenarios", n)
+		}
 	}
 	return wrap(a.style(green, "as expected:")+" ", "  ", text+effort)
 }

@@ -494,7 +494,7 @@ func (s *search) stop(waiting, ahead int, queues int64) bool {
 	case s.full:
 		why = fmt.Sprintf("the bound of %d states", s.opt.MaxStates)
 	case s.opt.MaxBytes > 0 && s.bytes()+queues > s.opt.MaxBytes:
-		why = fmt.Sprintf("the bound of %d bytes", s.opt.MaxBytes)
+		why = fmt.Sprintf("the bound of %s", bytesText(s.opt.MaxBytes))
 	case s.opt.MaxTime > 0 && time.Since(s.begun) > s.opt.MaxTime:
 		why = fmt.Sprintf("the bound of %v", s.opt.MaxTime)
 	default:
@@ -511,12 +511,27 @@ func (s *search) stop(waiting, ahead int, queues int64) bool {
 			seeds += s.pending[i].seeds[j].len()
 		}
 	}
-	s.result.Truncated = fmt.Sprintf("truncated by %s at depth %d with %d faults: %d states not expanded, of those found",
-		why, s.depth, s.layer, waiting+ahead+seeds)
+	s.result.Truncated = fmt.Sprintf("truncated by %s at depth %d with %s: %d states not expanded, of those found",
+		why, s.depth, faultsText(s.layer), waiting+ahead+seeds)
 	if rest := s.maxFaults - s.layer; rest > 0 {
 		s.result.Truncated += fmt.Sprintf(", and no schedule with %d to %d faults completed", s.layer+1, s.maxFaults)
 	}
 	return true
+}
+
+// bytesText writes a bound on memory as it is mostly given.
+func bytesText(n int64) string {
+	if n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+func faultsText(n int) string {
+	if n == 1 {
+		return "1 fault"
+	}
+	return fmt.Sprintf("%d faults", n)
 }
 
 // tell reports progress now and then.

@@ -141,11 +141,11 @@ func (r *Result) Covered() string {
 	case r.Violation != nil && r.Violation.Faults == 0:
 		return fmt.Sprintf("every schedule without faults of fewer than %d steps", r.Violation.Steps)
 	case r.Violation != nil:
-		return fmt.Sprintf("every schedule with fewer than %d faults, and those with %d faults of fewer than %d steps", r.Violation.Faults, r.Violation.Faults, r.Violation.Steps)
+		return fmt.Sprintf("every schedule with fewer than %s, and those with %d of fewer than %d steps", faultsText(r.Violation.Faults), r.Violation.Faults, r.Violation.Steps)
 	case r.MaxFaults == 0:
 		return "complete: every schedule without faults"
 	}
-	return fmt.Sprintf("complete: every schedule with at most %d faults", r.MaxFaults)
+	return fmt.Sprintf("complete: every schedule with at most %s", faultsText(r.MaxFaults))
 }
 
 // Violation is the first violation in the order of faults, then steps.
