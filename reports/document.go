@@ -21,6 +21,7 @@ package reports
 
 import (
 	"fmt"
+	"strings"
 
 	"staleproof/model/history"
 )
@@ -154,6 +155,16 @@ type Link struct {
 	Index int64  `json:"index"` // of the event in the history
 	Time  int64  `json:"time"`  // in the unit of the history's times
 	Text  string `json:"text"`
+}
+
+// Short is what came of the finding and what made it possible, in sentences; empty
+// where the message says it all.
+func (f *Finding) Short() string {
+	harm := f.Harm
+	if harm != "" {
+		harm += "."
+	}
+	return strings.TrimSpace(harm + " " + f.Cause)
 }
 
 // validate reports the first reason why doc cannot be shown.

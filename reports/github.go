@@ -26,6 +26,9 @@ func Annotations(w io.Writer, doc *Document) error {
 			level = "warning"
 		}
 		text := t.text
+		if t.short != "" {
+			text += "\n" + t.short
+		}
 		if t.replay != "" {
 			text += "\n" + t.replay
 		}
@@ -41,8 +44,8 @@ func Annotations(w io.Writer, doc *Document) error {
 
 // trouble is something that is not as expected.
 type trouble struct {
-	title, text, replay string
-	inconclusive        bool
+	title, text, short, replay string
+	inconclusive               bool
 }
 
 func troubles(doc *Document) []trouble {
@@ -72,7 +75,7 @@ func (r *Run) troubles(name string) []trouble {
 	for j := range r.Findings {
 		f := &r.Findings[j]
 		told[f.Property] = true
-		out = append(out, trouble{title: name + ": " + f.Property, text: f.Message, replay: f.Replay})
+		out = append(out, trouble{title: name + ": " + f.Property, text: f.Message, short: f.Short(), replay: f.Replay})
 	}
 	for _, p := range union(r.Broken, missed(r)) {
 		if !told[p] {
@@ -138,6 +141,9 @@ func Summary(w io.Writer, doc *Document) error {
 			break
 		}
 		fmt.Fprintf(&b, "**%s**<br>%s\n\n", markdown(t.title), markdown(t.text))
+		if t.short != "" {
+			fmt.Fprintf(&b, "%s\n\n", markdown(t.short))
+		}
 		if t.replay != "" {
 			fmt.Fprintf(&b, "    %s\n\n", strings.ReplaceAll(legibleText(t.replay), "\n", " "))
 		}

@@ -178,7 +178,7 @@ func failure(run *Run, property string) *junitProblem {
 	case property != "" && run.Schedules == 0:
 		message = "broke " + property
 	case property != "":
-		message = fmt.Sprintf("broke %s in schedule %d", property, run.First)
+		message = fmt.Sprintf("broke %s in schedule %d", property, run.First+1)
 	}
 	if run.Reason != "" {
 		message += ": " + run.Reason
@@ -192,6 +192,9 @@ func words(f *Finding) string {
 	fmt.Fprintf(&b, "%s\n", f.Message)
 	if f.Guarantee != "" {
 		fmt.Fprintf(&b, "\nGuarantee: %s\n", f.Guarantee)
+	}
+	if short := f.Short(); short != "" {
+		fmt.Fprintf(&b, "\nIn short: %s\n", short)
 	}
 	if len(f.Chain) > 0 {
 		b.WriteString("\nWhat happened:\n")

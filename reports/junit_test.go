@@ -123,6 +123,7 @@ func TestJUnitGroupsAndNamesApart(t *testing.T) {
 func TestJUnitTellsTheFailure(t *testing.T) {
 	doc := textbook()
 	doc.Runs[1].Expected = false
+	doc.Runs[1].Findings[0].Harm, doc.Runs[1].Findings[0].Cause = "A's write overwrote B's", "A was paused."
 	var b bytes.Buffer
 	if err := JUnit(&b, doc); err != nil {
 		t.Fatal(err)
@@ -136,7 +137,7 @@ func TestJUnitTellsTheFailure(t *testing.T) {
 	if got == nil || got.Message != f.Message || got.Type != f.Property {
 		t.Fatalf("want a failure with the message of the finding, found %+v", got)
 	}
-	for _, want := range []string{f.Guarantee, f.Chain[5].Text, f.Decisions[0], f.Replay} {
+	for _, want := range []string{f.Guarantee, f.Chain[5].Text, f.Decisions[0], f.Replay, "In short: A's write overwrote B's. A was paused."} {
 		if !strings.Contains(got.Text, want) {
 			t.Errorf("the failure does not say %q", want)
 		}

@@ -164,6 +164,7 @@ func TestValidLines(t *testing.T) {
 func TestGitHubGolden(t *testing.T) {
 	doc := suite()
 	doc.Runs[3].Findings[0].Message = "A's deadline, 100% late: 4ms\n::error::forged | `code` <b> @someone #1 https://example.org"
+	doc.Runs[3].Findings[0].Harm, doc.Runs[3].Findings[0].Cause = "A's write overwrote B's, 100% of it", "A was paused."
 	var annotations, summary bytes.Buffer
 	if err := Annotations(&annotations, doc); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/xml"
 	"fmt"
 	"io"
 	"os"
@@ -101,6 +102,9 @@ func TestPipes(t *testing.T) {
 func TestSchema(t *testing.T) {
 	tok, dir := token(t, "store-ignores-token"), t.TempDir()
 	invoke("replay", tok, "--schedule", filepath.Join(dir, "x.schedule"))
+	result, shard := filepath.Join(dir, "result.json"), filepath.Join(dir, "0.results")
+	invoke("replay", tok, "--result", result)
+	invoke("fuzz", "textbook", "--seeds", "64", "--shard", "0/2", "--out", shard)
 	types := map[string]bool{}
 	for _, args := range [][]string{
 		{"run", "textbook", "--seeds", "20"},
@@ -117,6 +121,8 @@ func TestSchema(t *testing.T) {
 		{"check", "testdata/good.jsonl", "testdata/bad.jsonl", "testdata/register.log", "testdata/no-such-file"},
 		{"check", "--budget", "1", "testdata/good.jsonl"},
 		{"list"},
+		{"report", result, "--report", filepath.Join(dir, "again")},
+		{"merge", shard, "--out", filepath.Join(dir, "merged.results")},
 	} {
 		if raceDetector && args[0] == "run" && len(args) < 6 {
 			continue // a hundred times slower
@@ -164,6 +170,66 @@ func TestReportOfResults(t *testing.T) {
 		}
 		if diff := cmp.Diff(pagesIn(t, direct), pagesIn(t, later)); diff != "" {
 			t.Errorf("%v: pages (-direct +of the result):\n%s", args, diff)
+		}
+	}
+}
+
+// TestJUnitOfCommands: what --junit writes is XML whose counts are those of its
+// cases, and something failed in it or could not be judged where the exit code
+// says so.
+func TestJUnitOfCommands(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "junit.xml")
+	for _, args := range [][]string{
+		{"run", "textbook", "--seeds", "20"},
+		{"run", "textbook", "--defect", "store-ignores-token"},
+		{"replay", token(t, "store-ignores-token")},
+		{"fuzz", "textbook", "--seeds", "20"},
+		{"explore", "lf-time"},
+		{"explore", "textbook", "--max-states", "50"},
+		{"check", "testdata/good.jsonl", "testdata/bad.jsonl"},
+		{"check", "testdata/good.jsonl"},
+	} {
+		code, _, errs := invoke(append(args, "--junit", file)...)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err, errs)
+		}
+		var all struct {
+			Tests    int `xml:"tests,attr"`
+			Failures int `xml:"failures,attr"`
+			Errors   int `xml:"errors,attr"`
+			Suites   []struct {
+				Cases []struct {
+					Failure *struct {
+						Message string `xml:"message,attr"`
+					} `xml:"failure"`
+					Error *struct {
+						Message string `xml:"message,attr"`
+					} `xml:"error"`
+				} `xml:"testcase"`
+			} `xml:"testsuite"`
+		}
+		if err := xml.Unmarshal(text, &all); err != nil {
+			t.Errorf("%v: %v in\n%s", args, err, text)
+			continue
+		}
+		cases, failures, problems := 0, 0, 0
+		for _, s := range all.Suites {
+			for _, c := range s.Cases {
+				cases++
+				if c.Failure != nil && c.Failure.Message != "" {
+					failures++
+				}
+				if c.Error != nil && c.Error.Message != "" {
+					problems++
+				}
+			}
+		}
+		if cases == 0 || cases != all.Tests || failures != all.Failures || problems != all.Errors {
+			t.Errorf("%v: %d cases, %d failures, %d errors are counted as %d, %d, %d", args, cases, failures, problems, all.Tests, all.Failures, all.Errors)
+		}
+		if got := failures > 0; got != (code == exitViolation) || (problems > 0 || failures > 0) != (code != exitOK) {
+			t.Errorf("%v: exit code %d with %d failures and %d errors", args, code, failures, problems)
 		}
 	}
 }

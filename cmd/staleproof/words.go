@@ -101,7 +101,7 @@ func (c *console) finding(t *told, promised bool) {
 	if t.Guarantee != "" && promised {
 		c.printf("%s", wrap("    The guarantee: ", "    ", t.Guarantee))
 	}
-	if short := t.short(); short != "" {
+	if short := t.Short(); short != "" {
 		c.printf("%s", wrap("    In short: ", "    ", short))
 	}
 	c.gap()
@@ -117,15 +117,6 @@ func (c *console) finding(t *told, promised bool) {
 		c.gap()
 		c.printf("%s\n", strings.TrimSpace(t.stack))
 	}
-}
-
-// short is what came of it and what made it possible, in sentences.
-func (t *told) short() string {
-	harm := t.Harm
-	if harm != "" {
-		harm += "."
-	}
-	return strings.TrimSpace(harm + " " + t.Cause)
 }
 
 // broke prints what was broken.
