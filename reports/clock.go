@@ -94,6 +94,9 @@ func (c clock) instant(t int64) string {
 	case "":
 		return ""
 	case "ns":
+		if abs(time.Duration(t)) < time.Millisecond && t != 0 && c.brief < c.digits {
+			return seconds(t, c.digits) + "s"
+		}
 		return seconds(t, c.brief) + "s" // the table of events may have more
 	}
 	return c.unit + " " + strconv.FormatInt(t, 10)

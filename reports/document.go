@@ -58,7 +58,9 @@ type Run struct {
 	// exhaustive search, which counts States instead.
 	Schedules int64 `json:"schedules"`
 	States    int64 `json:"states,omitempty"`
-	Events    int64 `json:"events"`
+	// Covered says in words what an exhaustive search covered; may be empty.
+	Covered string `json:"covered,omitempty"`
+	Events  int64  `json:"events"`
 	// First is the number of the schedule, from 0, that first broke a property;
 	// it means something only when Status is Violated.
 	First  int64    `json:"first"`

@@ -444,11 +444,16 @@ func (d *drawing) bands() {
 	d.clashes()
 }
 
-// clashes marks where two clients held a lock without tokens at once.
+// clashes marks where two clients held a lock without tokens at once, as the
+// violation.
 func (d *drawing) clashes() {
 	for i, a := range d.believed {
 		for _, b := range d.believed[i+1:] {
-			if a.token != 0 || b.token != 0 || a.scope != b.scope || a.client == b.client || a.to >= 0 && a.to <= b.from || b.to >= 0 && b.to <= a.from {
+			at := d.violation
+			if a.from > at || b.from > at || a.to >= 0 && a.to <= at || b.to >= 0 && b.to <= at {
+				continue // not what this finding is about
+			}
+			if a.token != 0 || b.token != 0 || a.scope != b.scope || a.client == b.client {
 				continue
 			}
 			for _, h := range []*hold{a, b} {
@@ -722,13 +727,13 @@ func (d *drawing) clear(x1, x2, y int) bool {
 		}
 	}
 	for _, a := range d.fig.Arrows {
-		if l := a.Label; l != nil && x2 > l.X-(x2-x1)/2 && x1 < l.X+(x2-x1)/2 && near(y, l.Y-4, room) {
+		if l := a.Label; l != nil && x2 > l.X-(x2-x1)/2 && x1 < l.X+(x2-x1)/2 && near(y, l.Y-4, room+5) {
 			return false
 		}
 	}
 	for _, l := range d.fig.Lanes {
-		if near(y, l.Mid, 11) {
-			return false // operations and marks
+		if near(y, l.Mid, 11) || l.Role != roleClient && near(y, l.Mid+17, 14) {
+			return false // operations and marks, and the tokens below those
 		}
 	}
 	return true

@@ -439,3 +439,45 @@ func TestStepsAreNoTerms(t *testing.T) {
 		}
 	}
 }
+
+// TestForgottenFence: where the store's notes name less than it had accepted, its
+// own fence is drawn apart, from the restart on.
+func TestForgottenFence(t *testing.T) {
+	draw := func(highest history.Token, restart bool) *figure {
+		var s script
+		s.acquire("A", 1, 1, 41, "a1f3")
+		s.acquire("B", 2, 2, 42, "b2e4")
+		s.add(ms, history.Event{Process: "store", Type: history.Note, F: history.Apply, Op: 90, Resource: "orders/7", Token: 42, Highest: 42, Owner: "B"})
+		if restart {
+			s.add(ms, history.Event{Process: "store", Type: history.Note, F: history.Crash})
+			s.add(ms, history.Event{Process: "store", Type: history.Note, F: history.Restart})
+		}
+		s.add(ms, history.Event{Process: "store", Type: history.Note, F: history.Apply, Op: 91, Resource: "orders/7", Token: 41, Highest: highest, Owner: "A"})
+		doc := oneFinding(history.Header{}, &s, Finding{Property: "p", Message: "m", Events: []int64{int64(len(s.events))}})
+		return viewOf(doc).layout()
+	}
+	for _, test := range []struct {
+		reason  string
+		highest history.Token
+		restart bool
+		want    bool
+	}{
+		{"it remembers", 42, true, false},
+		{"it does not say", 0, true, false},
+		{"it forgot in a crash", 41, true, true},
+		{"it forgot without one", 41, false, true},
+	} {
+		fig := draw(test.highest, test.restart)
+		p := fig.Panels[0]
+		if (p.Forgotten != "") != test.want || (p.ForgotNote != nil) != test.want {
+			t.Errorf("%s: found %q, %+v", test.reason, p.Forgotten, p.ForgotNote)
+		}
+		if test.want && p.ForgotNote.Text != "forgot 42" {
+			t.Errorf("%s: found %q", test.reason, p.ForgotNote.Text)
+		}
+		legend := slices.ContainsFunc(fig.Legend, func(i legendItem) bool { return i.Symbol == "forgot" })
+		if legend != test.want {
+			t.Errorf("%s: in the legend %t", test.reason, legend)
+		}
+	}
+}

@@ -143,6 +143,7 @@ type acceptance struct {
 	client   string
 	token    history.Token
 	accepted bool
+	read     bool          // not to change anything
 	stale    bool          // below the greatest accepted before it
 	greatest history.Token // accepted so far, this one included
 	noted    history.Token // what the store says that its greatest is then; 0 when it does not
@@ -163,7 +164,7 @@ func (v *view) acceptances() []acceptance {
 		if !ok || e.Token == 0 {
 			continue
 		}
-		a := acceptance{pos: pos, scope: e.ScopeName(), client: v.presenter(e), token: e.Token, accepted: accepted}
+		a := acceptance{pos: pos, scope: e.ScopeName(), client: v.presenter(e), token: e.Token, accepted: accepted, read: !lifts(e)}
 		a.stale = e.Token < greatest[a.scope]
 		if accepted && lifts(e) {
 			greatest[a.scope] = max(greatest[a.scope], e.Token)

@@ -350,7 +350,11 @@ func facts(r *Run, f *Finding) []KeyValue {
 		out = append(out, KeyValue{p.Key, f.param(p)})
 	}
 	if r.States > 0 {
-		return append(out, KeyValue{"states searched", thousands(r.States)})
+		out = append(out, KeyValue{"states searched", thousands(r.States)})
+		if r.Covered != "" {
+			out = append(out, KeyValue{"covered", r.Covered})
+		}
+		return out
 	}
 	if r.Status == Violated && r.Schedules > 1 {
 		out = append(out, KeyValue{"first broken by", "schedule " + thousands(r.First+1)})
@@ -412,6 +416,7 @@ type suiteFinding struct {
 	Page    string
 	Heading string
 	Again   string // the command, unless the finding before has the same
+	Same    bool   // it came to the same as the finding before
 }
 
 func renderSuite(w io.Writer, doc *Document, names [][]string) error {
@@ -462,9 +467,9 @@ func renderSuite(w io.Writer, doc *Document, names [][]string) error {
 func newSuiteRun(r *Run, names []string) suiteRun {
 	s := suiteRun{Run: r, Control: r.control() && !r.recorded(), Recorded: r.recorded(), Effort: r.effort(), Good: r.passed(), Dangers: r.Sometimes}
 	for i := range r.Findings {
-		item := suiteFinding{&r.Findings[i], names[i], heading(&r.Findings[i]), r.Findings[i].Replay}
+		item := suiteFinding{&r.Findings[i], names[i], heading(&r.Findings[i]), r.Findings[i].Replay, false}
 		if i > 0 && item.Again == r.Findings[i-1].Replay {
-			item.Again = ""
+			item.Again, item.Same = "", item.Heading == heading(&r.Findings[i-1])
 		}
 		s.Items = append(s.Items, item)
 	}

@@ -228,6 +228,8 @@ func pointNote(a acceptance, x, y, taken, next int) *label {
 		}
 		relation := fmt.Sprintf("%s < %s", a.token, a.greatest)
 		texts = append(texts, clipMiddle(a.client, 14)+" "+fate+": "+relation, relation)
+	} else if a.read {
+		texts = append(texts, clipMiddle(a.client, 14)+" reads", clipMiddle(a.client, 14))
 	} else {
 		texts = append(texts, clipMiddle(a.client, 14))
 	}

@@ -64,6 +64,9 @@ func viewExcerpt(f *Finding, x excerpt) *view {
 	for pos := range v.h.Events {
 		v.index(pos)
 	}
+	if len(v.holes) > 0 {
+		v.endUnseen()
+	}
 	v.overtake()
 	v.cite()
 	v.findLanes()
@@ -87,6 +90,22 @@ func (v *view) index(pos int) {
 		v.messages[copyOf{e.Message, e.Copy}] = &flight{from: e.Process, to: e.To, sent: pos, arrived: -1, message: e.Message, copy_: e.Copy}
 	case e.F == history.Deliver || e.F == history.Drop:
 		v.arrive(pos)
+	}
+}
+
+// endUnseen ends, where it begins, each operation of which the excerpt has no end
+// although its process went on to another: the end is in a hole.
+func (v *view) endUnseen() {
+	open := map[string]*span{}
+	for pos := range v.h.Events {
+		e := &v.h.Events[pos]
+		if e.Type != history.Invoke || e.Op == 0 {
+			continue
+		}
+		if s := open[e.Process]; s != nil && s.end < 0 {
+			s.end = s.invoke
+		}
+		open[e.Process] = v.ops[e.Op]
 	}
 }
 

@@ -258,7 +258,7 @@ func (a *app) tellExplored(e *explored) error {
 	a.line(line)
 	a.printExplored(e)
 	run := reports.Run{Scenario: e.scenario.Name, Defect: e.defect, Doc: docOf(e.scenario, e.planted), Status: reports.Status(e.verdict().String()),
-		Expected: e.verdict() == checker.Satisfied, States: e.States, Reason: e.Truncated, Broken: line.Broken,
+		Expected: e.verdict() == checker.Satisfied, States: e.States, Covered: e.Covered() + "; " + e.size(), Reason: e.Truncated, Broken: line.Broken,
 		Params: params(&e.bounds.Params, e.timing()), Properties: promises(e.scenario.Judged(e.timing()))}
 	if e.replay != nil {
 		for i := range e.replay.findings {

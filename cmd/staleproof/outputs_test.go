@@ -295,6 +295,7 @@ func TestReportPages(t *testing.T) {
 		{"check/index.html", ">good.jsonl<"},
 		{"check/scenario-bad-jsonl.html", "<dt>model</dt><dd>fenced</dd>"},
 		{"explore/index.html", " states<"},
+		{"explore/index.html", "complete: every schedule"},
 		{"explore/scenario-lf-time.html", " ticks</dd>"},
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, c.page))
