@@ -272,11 +272,15 @@ func (r *Runner) CountDecisions(p *Params, s sim.Schedule) int { return len(r.de
 // rerunEvery is how often a run that broke nothing is run twice: 5 %.
 const rerunEvery = 20
 
+// rerun says whether a seed is one of those. They are spread by hashing, so that
+// every shard has its part.
+func rerun(seed uint64) bool { return sim.Scramble(seed)%rerunEvery == 0 }
+
 // Recheck runs the schedule of a failure, and of some passes, once more and
 // compares the digests: o is the outcome of p at seed. The error wraps a
 // *[NondeterminismError]. Afterwards o's violations and decisions are not valid.
 func (r *Runner) Recheck(seed uint64, p *Params, o *Outcome) error {
-	if len(o.Violations) == 0 && seed%rerunEvery != 0 {
+	if len(o.Violations) == 0 && !rerun(seed) {
 		return nil
 	}
 	want := o.Result.Digest

@@ -249,7 +249,7 @@ func (a *app) search(ctx context.Context, t *trial, o *fuzzOptions, limit time.D
 	began := time.Now()
 	a.status.begin(name(t.scenario.Name, t.defect()))
 	f.fuzz.Progress = func(p search.Progress) {
-		a.status.tell(119, func() string { return fuzzStatus(f.fuzz, p, began, limit) })
+		a.status.tell(func(count func(int64) string) []string { return fuzzStatus(f.fuzz, p, began, limit, count) })
 	}
 	var err error
 	if f.campaign, err = f.fuzz.Run(); err != nil {
@@ -280,8 +280,8 @@ func (f *fuzzed) judge(t *trial, took time.Duration) error {
 	return nil
 }
 
-// fuzzStatus is the status line.
-func fuzzStatus(f *search.Fuzz, p search.Progress, began time.Time, limit time.Duration) string {
+// fuzzStatus is the status line: what matters most comes first.
+func fuzzStatus(f *search.Fuzz, p search.Progress, began time.Time, limit time.Duration, count func(int64) string) []string {
 	took := time.Since(began)
 	rate := float64(p.Schedules) / max(took.Seconds(), 1e-3)
 	left := limit - took
@@ -291,8 +291,8 @@ func fuzzStatus(f *search.Fuzz, p search.Progress, began time.Time, limit time.D
 			left = bySeeds
 		}
 	}
-	return fmt.Sprintf("%s, %s/s, %s, %s, coverage %s, %d MB, %s left", number(p.Schedules, "schedule"), count(int64(rate)),
-		number(p.Events, "event"), number(int64(p.Findings), "finding"), count(int64(p.Coverage)), peakMemory(), max(0, left).Round(time.Second))
+	return []string{plural(p.Schedules, count, "schedule"), count(int64(rate)) + "/s", max(0, left).Round(time.Second).String() + " left",
+		count(int64(p.Findings)) + " found", plural(p.Events, count, "event"), "cover " + count(int64(p.Coverage)), fmt.Sprintf("%d MB", peakMemory())}
 }
 
 // peakMemory is how much memory the program has asked the system for, in MB: the

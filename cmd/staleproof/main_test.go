@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -37,7 +38,7 @@ func invoke(args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), longWork.ReplaceAllString(errs.String(), "")
 }
 
-var longWork = regexp.MustCompile(`(?m)^.*: [0-9,]+ schedules, [0-9,]+/s(, .* left)?\n`)
+var longWork = regexp.MustCompile(`(?m)^.*: [0-9,]+ schedules, [0-9,]+/s(, .*)?\n`)
 
 // Times, and what memory that took, are the only things that may differ between two
 // runs.
@@ -622,12 +623,33 @@ func TestStatus(t *testing.T) {
 		}
 		s.next.Store(s.since.UnixNano())
 		s.progress(12800, 1280000)
-		if said := strings.Contains(b.String(), "textbook: 12,800 schedules, "); said != c.said {
+		want := map[bool]string{true: "textbook: 13k schedules, ", false: "textbook: 12,800 schedules, "}[c.tty]
+		if said := strings.Contains(b.String(), want); said != c.said {
 			t.Errorf("%s: found %q", c.reason, b.String())
 		}
 		s.done()
 		if cleared := strings.HasSuffix(b.String(), "\r\x1b[K"); cleared != (c.tty && c.said) {
 			t.Errorf("%s: found %q", c.reason, b.String())
+		}
+	}
+}
+
+// TestStatusFits: on a terminal the line of a long search never wraps, and holds
+// everything where the name is short.
+func TestStatusFits(t *testing.T) {
+	f := &search.Fuzz{To: 9_000_000, Shards: 1}
+	p := search.Progress{Schedules: 8_765_432, Events: 1_234_567_890, Findings: 2, Coverage: 999_999}
+	// the memory is left out first
+	items := fuzzStatus(f, p, time.Now().Add(-time.Hour), 2*time.Hour, brief)
+	for what, all := range map[string]bool{"textbook": true, "textbook with " + strings.Repeat("x", 100): false} {
+		line := (&status{what: what}).fit(items)
+		if columns(line) >= width || !strings.Contains(line, "8.8M schedules, 2.4k/s, 1m36s left") || all != strings.HasSuffix(line, ", 2 found, 1.2G events, cover 1.0M") {
+			t.Errorf("found %d columns: %s", columns(line), line)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1.0k", 9949: "9.9k", 9950: "10k", 999_499: "999k", 999_500: "1.0M", 12_345_678: "12M", 5e9: "5.0G"} {
+		if got := brief(n); got != want {
+			t.Errorf("%d: expected %s, found %s", n, want, got)
 		}
 	}
 }

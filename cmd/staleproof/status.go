@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,15 +49,15 @@ func (s *status) interval(onTerminal time.Duration) time.Duration {
 
 // progress is called by several goroutines, with counts that may go back.
 func (s *status) progress(schedules, events int64) {
-	s.tell(79, func() string {
-		took := time.Since(s.since)
-		return fmt.Sprintf("%s, %s/s", number(schedules, "schedule"), count(int64(float64(schedules)/took.Seconds())))
+	s.tell(func(count func(int64) string) []string {
+		rate := float64(schedules) / time.Since(s.since).Seconds()
+		return []string{plural(schedules, count, "schedule"), count(int64(rate)) + "/s"}
 	})
 }
 
-// tell writes what text returns behind the name of the work, if it is time to, and
-// on a terminal no more than that many columns of it.
-func (s *status) tell(columns int, text func() string) {
+// tell writes the items that list returns behind the name of the work, if it is
+// time to: on a terminal as many as fit, with short numbers.
+func (s *status) tell(list func(count func(int64) string) []string) {
 	now := time.Now()
 	next := s.next.Load()
 	if s.off || now.UnixNano() < next || !s.next.CompareAndSwap(next, now.Add(s.interval(everyStatus)).UnixNano()) {
@@ -64,13 +65,49 @@ func (s *status) tell(columns int, text func() string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	line := s.what + ": " + text()
 	if s.tty {
-		fmt.Fprintf(s.w, "\r\x1b[K%.*s", columns, line)
+		fmt.Fprintf(s.w, "\r\x1b[K%s", s.fit(list(brief)))
 		s.shown = true
 		return
 	}
-	fmt.Fprintf(s.w, "%s\n", line)
+	fmt.Fprintf(s.w, "%s: %s\n", s.what, strings.Join(list(count), ", "))
+}
+
+// fit puts items on one line that does not wrap.
+func (s *status) fit(items []string) string {
+	const columns = width - 1 // the last column makes some terminals wrap
+	line := fmt.Sprintf("%.*s: %s", columns/2, s.what, items[0])
+	for _, item := range items[1:] {
+		if len(line)+len(", ")+len(item) > columns {
+			break
+		}
+		line += ", " + item
+	}
+	return line
+}
+
+// brief writes a number in at most four characters.
+func brief(n int64) string {
+	unit := ""
+	x := float64(n)
+	for _, u := range []string{"k", "M", "G", "T"} {
+		if x < 999.5 {
+			break
+		}
+		x, unit = x/1000, u
+	}
+	if unit != "" && x < 9.95 {
+		return fmt.Sprintf("%.1f%s", x, unit)
+	}
+	return fmt.Sprintf("%.0f%s", x, unit)
+}
+
+// plural writes a number and a noun.
+func plural(n int64, count func(int64) string, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return count(n) + " " + noun + "s"
 }
 
 // clear takes the line off the terminal.
