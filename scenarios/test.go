@@ -329,7 +329,7 @@ func (f *Finding) Text() string {
 	}
 	say("because: ", "  ", f.Cause)
 	for i, l := range f.Chain {
-		head := fmt.Sprintf("%3d. #%-4d %9s  ", i+1, l.Index, sim.Nanoseconds(l.Time))
+		head := fmt.Sprintf("%3d. #%-4d %9s  ", i+1, l.Index, TimeText(l.Time, f.History.Header.Timing))
 		say(head, strings.Repeat(" ", len(head)), l.Text)
 	}
 	if len(f.Decisions) == 0 {

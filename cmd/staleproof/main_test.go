@@ -670,7 +670,7 @@ func TestWords(t *testing.T) {
 		t.Errorf("wrap of nothing: expected %q, found %q", want, got)
 	}
 	for timing, want := range map[string]string{"timed": "1.234s", "": "1.234s", "untimed": "1234567890", "bounded": "1234567890"} {
-		if got := timeText(1234567890, timing); got != want {
+		if got := scenarios.TimeText(1234567890, timing); got != want {
 			t.Errorf("time of a %q history: expected %s, found %s", timing, want, got)
 		}
 	}

@@ -249,7 +249,7 @@ func (a *app) tellReplay(p *replayed, o *replayOptions) {
 		return
 	}
 	a.printf("%s: %s (%s, %s)\n\n", a.style(bold, name(p.Scenario, p.Defects.String())), a.style(colourOf(p.verdict), p.verdict.String()),
-		number(p.events(), "event"), timeText(p.outcome.Result.Time, ""))
+		number(p.events(), "event"), scenarios.TimeText(p.outcome.Result.Time, ""))
 	for i := range p.findings {
 		p.findings[i].Replay = "" // it has just been typed
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"staleproof/checker"
 	"staleproof/model/history"
@@ -138,7 +137,7 @@ func (c *console) chain(t *told) {
 	timed := slices.ContainsFunc(t.Chain, func(l reports.Link) bool { return l.Time != 0 })
 	for i, l := range t.Chain {
 		if timed { // some recorders note no time
-			times[i] = timeText(l.Time, t.clock) + "  "
+			times[i] = scenarios.TimeText(l.Time, t.clock) + "  "
 		}
 		timeWidth = max(timeWidth, len(times[i]))
 		indexWidth = max(indexWidth, len(strconv.FormatInt(l.Index, 10))+1)
@@ -148,22 +147,6 @@ func (c *console) chain(t *told) {
 		head := fmt.Sprintf("  %*d.  %*s%-*s  ", numberWidth-1, i+1, timeWidth, times[i], indexWidth, fmt.Sprintf("#%d", l.Index))
 		c.printf("%s", wrap(head, strings.Repeat(" ", len(head)), l.Text))
 	}
-}
-
-// timeText writes a time of a history: in seconds since its beginning, cut off at
-// milliseconds as on the pages, or the number of a step or tick.
-func timeText(t int64, timing string) string {
-	if timing == "untimed" || timing == "bounded" {
-		return strconv.FormatInt(t, 10)
-	}
-	if t > -int64(time.Millisecond) && t < int64(time.Millisecond) {
-		return time.Duration(t).String()
-	}
-	sign := ""
-	if t < 0 {
-		sign, t = "-", -t
-	}
-	return fmt.Sprintf("%s%d.%03ds", sign, t/int64(time.Second), t%int64(time.Second)/int64(time.Millisecond))
 }
 
 // decisions prints what differs from the calm run; simulated says that there is
