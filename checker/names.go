@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+
+	"staleproof/model/history"
 )
 
 // Lease stands for the identity of a lease: equal identities are equal, and
@@ -17,13 +19,23 @@ func leaseOf(id string) Lease { return Lease(hashText(id)) }
 
 // hashText returns up to eight bytes as they are, and a hash of more.
 func hashText(s string) uint64 {
-	if len(s) <= 8 {
-		var h uint64
-		for i := range len(s) {
-			h |= uint64(s[i]) << (8 * i)
-		}
-		return h
+	switch n := uint(len(s)); {
+	case n == 0:
+		return 0
+	case n < 4: // the same byte may be read twice, into the same place
+		return uint64(s[0]) | uint64(s[n>>1])<<(8*(n>>1)) | uint64(s[n-1])<<(8*(n-1))
+	case n <= 8:
+		return load32(s) | load32(s[n-4:])<<(8*(n-4))
 	}
+	return hashLong(s)
+}
+
+func load32(s string) uint64 {
+	_ = s[3]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
+}
+
+func hashLong(s string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
 	h := uint64(offset)
 	for i := range len(s) {
@@ -42,25 +54,41 @@ type table struct {
 	list   []string
 	sorted []int32          // the numbers by name, once a key is asked for
 	index  map[string]int32 // only once list outgrows fewNames
-	recent [16]int32        // by last byte, where names of one family differ: the number found last
+	recent [16]seen         // by last byte, where names of one family differ: what was looked up last
+}
+
+type seen struct {
+	text string
+	id   int32
 }
 
 // fewNames is how many names a scan beats a map for.
 const fewNames = 12
 
 func (t *table) id(s string) int32 {
-	recent := &t.recent[0]
 	if n := len(s); n > 0 {
-		recent = &t.recent[s[n-1]&15]
+		if r := &t.recent[s[n-1]&15]; history.Identical(r.text, s) {
+			return r.id
+		}
 	}
-	if i := int(*recent); i >= len(t.list) || t.list[i] != s {
-		*recent = t.find(s)
-	}
-	return *recent
+	return t.find(s)
 }
 
-// find returns the number of s, a new one if it has none.
+// find returns the number of s, a new one if it has none, and remembers it.
 func (t *table) find(s string) int32 {
+	if s == "" {
+		return t.look(s)
+	}
+	r := &t.recent[s[len(s)-1]&15]
+	if r.text != s {
+		r.id = t.look(s)
+	}
+	r.text = s
+	return r.id
+}
+
+// look returns the number of s, a new one if it has none.
+func (t *table) look(s string) int32 {
 	if t.index == nil {
 		for i := range t.list {
 			if same(t.list[i], s) {
@@ -122,6 +150,7 @@ type names struct {
 	scopes, clients, resources table
 	global                     bool // one fence covers every scope: number 0
 	fence                      table
+	recent                     [16]resolved
 }
 
 func newNames(global bool) *names {
@@ -139,7 +168,7 @@ func (n *names) fences() *table {
 }
 
 func (n *names) clone() *names {
-	return &names{n.scopes.clone(), n.clients.clone(), n.resources.clone(), n.global, n.fence.clone()}
+	return &names{scopes: n.scopes.clone(), clients: n.clients.clone(), resources: n.resources.clone(), global: n.global, fence: n.fence.clone()}
 }
 
 // manyNames is when Reset forgets the names: a suite that is reset for ever on
@@ -150,6 +179,7 @@ func (n *names) reset() {
 	for _, t := range []*table{&n.scopes, &n.clients, &n.resources} {
 		if len(t.list) > manyNames {
 			*t = table{}
+			n.recent = [16]resolved{}
 		}
 	}
 }

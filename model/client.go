@@ -21,12 +21,17 @@ type Client struct {
 	base    string
 	unknown int
 	basis   int64 // the last operation that told or made the value, under the lease
-	rec     reporter
 }
 
 // NewClient returns the client of p's process; line names the task when the
 // process has several, and is empty for its main one.
 func NewClient(p *sim.Proc, cfg Config, manager, store sim.ID, line string) *Client {
+	c := &Client{}
+	c.init(p, cfg, manager, store, line)
+	return c
+}
+
+func (c *Client) init(p *sim.Proc, cfg Config, manager, store sim.ID, line string) {
 	base := p.Name()
 	if line != "" {
 		base += "." + line
@@ -34,7 +39,7 @@ func NewClient(p *sim.Proc, cfg Config, manager, store sim.ID, line string) *Cli
 	if p.Incarnation() > 0 {
 		base += "." + strconv.Itoa(p.Incarnation())
 	}
-	return &Client{cfg: cfg, manager: manager, store: store, client: p.Name(), process: base, base: base}
+	c.cfg, c.manager, c.store, c.client, c.process, c.base = cfg, manager, store, p.Name(), base, base
 }
 
 // Acquire asks the lease manager for a lease.
@@ -118,31 +123,27 @@ func (c *Client) ask(ctx context.Context, f history.F, resource string, l Lease,
 func (c *Client) do(ctx context.Context, to sim.ID, r *Request) (Reply, error) {
 	p := sim.FromContext(ctx)
 	r.Op, r.Client = p.Serial(), c.client
-	e := c.rec.begin(history.Invoke, r.F, r.Op, r.Resource)
-	e.Token, e.Lease = r.Token, r.Lease
-	if r.F == history.Write {
-		e.Value, e.Basis = history.IntValue(r.Value), r.Basis
-	}
-	c.tell(p)
-	body, err := p.Call(to, *r, c.cfg.Timeout)
+	p.Observe(c.event(p, history.Invoke, r))
+	body, err := p.Call(to, r.box(p), c.cfg.Timeout)
 	reply, answered := body.(Reply)
 	if err != nil || !answered {
-		e.Type, e.Error = history.Info, "timeout"
-		c.tell(p)
+		e := c.event(p, history.Info, r)
+		e.Error = "timeout"
+		p.Observe(e)
 		c.unknown++
 		c.process = c.base + "/" + strconv.Itoa(c.unknown)
 		return Reply{}, ErrUnknownOutcome
 	}
+	e := c.event(p, history.Fail, r)
 	if err = c.outcome(e, r, &reply); err == nil && (r.F == history.Read || r.F == history.Write) {
 		c.basis = r.Op
 	}
-	c.tell(p)
+	p.Observe(e)
 	return reply, err
 }
 
 // outcome completes e, the end of r, and turns a refusal into an error.
 func (c *Client) outcome(e *history.Event, r *Request, reply *Reply) error {
-	e.Type = history.Fail
 	switch reply.Status {
 	case StatusStale:
 		e.Error, e.Highest, e.Owner = history.Stale, reply.Highest, reply.Owner
@@ -169,12 +170,15 @@ func (c *Client) outcome(e *history.Event, r *Request, reply *Reply) error {
 	return nil
 }
 
-// tell reports the client's event: it has one operation at a time.
-func (c *Client) tell(p *sim.Proc) {
-	e := &c.rec.e
-	e.Process = c.process
-	if c.process != c.client {
+// event returns the event that begins or ends r.
+func (c *Client) event(p *sim.Proc, t history.Type, r *Request) *history.Event {
+	e := observation(p, t, r.F, r.Op, r.Resource)
+	e.Process, e.Token, e.Lease = c.process, r.Token, r.Lease
+	if !same(c.process, c.client) {
 		e.Client = c.client
 	}
-	p.Observe(e)
+	if r.F == history.Write {
+		e.Value, e.Basis = history.IntValue(r.Value), r.Basis
+	}
+	return e
 }

@@ -44,20 +44,25 @@ type Holder struct {
 	coordinator Coordinator
 	store       Store
 	keeper      Coordinator // of the renewal task
+	keepAliveFn func(context.Context)
+	clients     [2]Client // which coordinator, store and keeper may be
 	lease       Lease
 	holds       bool
 	writes      int64
-	rec         reporter
 }
 
 // NewHolder returns a holder that speaks to the processes of p's world called
 // "manager" and "store".
 func NewHolder(p *sim.Proc, cfg HolderConfig) *Holder {
 	manager, store := p.Peer("manager"), p.Peer("store")
-	c := NewClient(p, cfg.Config, manager, store, "")
-	h := &Holder{cfg: cfg, coordinator: c, store: c}
+	h := &Holder{cfg: cfg}
+	c := &h.clients[0]
+	c.init(p, cfg.Config, manager, store, "")
+	h.coordinator, h.store = c, c
 	if cfg.Renew {
-		h.keeper = NewClient(p, cfg.Config, manager, store, "renew")
+		keeper := &h.clients[1]
+		keeper.init(p, cfg.Config, manager, store, "renew")
+		h.keeper, h.keepAliveFn = keeper, h.keepAlive
 	}
 	return h
 }
@@ -113,8 +118,7 @@ func (h *Holder) lines() string {
 
 // patience is how long to wait after an acquisition failed.
 func (h *Holder) patience(err error) time.Duration {
-	var held *HeldError
-	if errors.As(err, &held) {
+	if held, ok := errors.AsType[*HeldError](err); ok {
 		return held.RetryAfter
 	}
 	return h.cfg.Work
@@ -129,7 +133,7 @@ func (h *Holder) Acquire(ctx context.Context) error {
 	}
 	h.believe(ctx, l)
 	if h.cfg.Renew {
-		sim.Go(ctx, "renew", h.keepAlive)
+		sim.Go(ctx, "renew", h.keepAliveFn)
 	}
 	if h.cfg.Defects.Has(HolderSkipsRaise) {
 		return nil
@@ -268,8 +272,7 @@ func (h *Holder) failed(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	var stale *StaleTokenError
-	if errors.As(err, &stale) && !h.cfg.Defects.Has(HolderIgnoresRejection) || errors.Is(err, ErrNotHolder) {
+	if _, stale := errors.AsType[*StaleTokenError](err); stale && !h.cfg.Defects.Has(HolderIgnoresRejection) || errors.Is(err, ErrNotHolder) {
 		h.disbelieve(ctx)
 	}
 	return err
@@ -318,7 +321,7 @@ func (h *Holder) tell(ctx context.Context, f history.F) {
 	if p == nil {
 		return
 	}
-	e := h.rec.begin(history.Note, f, 0, h.lease.Resource)
+	e := observation(p, history.Note, f, 0, h.lease.Resource)
 	e.Token, e.Lease, e.Owner, e.Generation = h.lease.Token, h.lease.ID, p.Name(), h.lease.Generation
 	if f == history.Believe {
 		e.Until = h.lease.Deadline.UnixNano()

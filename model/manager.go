@@ -16,8 +16,7 @@ type LeaseManager struct {
 	cfg            Config
 	leases         []granted
 	issued         int64 // identities given out in this incarnation
-	busy           *sim.Mutex
-	rec            reporter
+	busy           sim.Mutex
 	keyOf, lastKey string // the resource last written, and its key
 }
 
@@ -51,7 +50,7 @@ func (m *LeaseManager) State() any { return fmt.Sprint(m.issued, m.leases) }
 // NewLeaseManager returns a lease manager that has granted nothing; on its first
 // start it finds what its disk holds.
 func NewLeaseManager(cfg Config) *LeaseManager {
-	return &LeaseManager{cfg: cfg, busy: sim.NewMutex()}
+	return &LeaseManager{cfg: cfg}
 }
 
 // The disk holds the state of each resource under its name behind one of these:
@@ -112,6 +111,14 @@ func (m *LeaseManager) newest() int64 {
 	return op
 }
 
+// Yields is how many yields Handle comes to at most; see [sim.Brief].
+func (m *LeaseManager) Yields() int {
+	if m.cfg.Defects.Has(ReleaseDeletesCounter) {
+		return 2
+	}
+	return 1
+}
+
 // Handle serves one request; requests are served one after another.
 func (m *LeaseManager) Handle(p *sim.Proc, msg sim.Message) {
 	ctx := p.Context()
@@ -128,7 +135,7 @@ func (m *LeaseManager) Handle(p *sim.Proc, msg sim.Message) {
 	m.busy.Lock(ctx)
 	reply := m.serve(p, r)
 	m.busy.Unlock(ctx)
-	p.Reply(msg, reply)
+	p.Reply(msg, reply.box(p))
 }
 
 func (m *LeaseManager) serve(p *sim.Proc, r Request) Reply {
@@ -149,7 +156,7 @@ func (m *LeaseManager) serve(p *sim.Proc, r Request) Reply {
 
 func (m *LeaseManager) lease(resource string) *granted {
 	for i := range m.leases {
-		if m.leases[i].Resource == resource {
+		if same(m.leases[i].Resource, resource) {
 			return &m.leases[i]
 		}
 	}
@@ -291,7 +298,7 @@ func (m *LeaseManager) commit(p *sim.Proc, next granted) Reply {
 
 // key is where the disk holds the state of a resource.
 func (m *LeaseManager) key(resource string) string {
-	if m.keyOf != resource {
+	if !same(m.keyOf, resource) {
 		m.keyOf, m.lastKey = resource, currentKey+resource
 	}
 	return m.lastKey
@@ -311,7 +318,7 @@ func (g *granted) reply() Reply {
 
 // tell reports the last change.
 func (m *LeaseManager) tell(p *sim.Proc, g *granted) {
-	e := m.rec.begin(history.Note, g.Did, g.DidOp, g.Resource)
+	e := observation(p, history.Note, g.Did, g.DidOp, g.Resource)
 	e.Token, e.Lease, e.Owner, e.Generation = g.Token, g.DidLease, g.DidOwner, g.Generation
 	if g.Did == history.Grant || g.Did == history.Renewed {
 		e.Expires = int64(g.Expires)

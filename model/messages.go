@@ -32,6 +32,26 @@ func (r Request) Fold(h uint64) uint64 {
 	return sim.MixString(sim.MixString(sim.MixString(h, r.Resource), r.Client), r.Lease)
 }
 
+// box returns r ready to be sent.
+func (r *Request) box(p *sim.Proc) any {
+	s := p.Slot(uint64(r.Op)<<8 ^ uint64(r.F) ^ uint64(r.Token)<<20 ^ uint64(r.Value)<<32)
+	if old := sim.Kept[Request](s); old == nil || !r.equals(old) {
+		s.Keep(p, *r)
+	}
+	return s.Box(p)
+}
+
+func (r *Request) equals(o *Request) bool {
+	return r.Op == o.Op && r.F == o.F && r.Unfenced == o.Unfenced && r.Token == o.Token && r.Value == o.Value &&
+		r.Basis == o.Basis && r.TTL == o.TTL &&
+		same(r.Client, o.Client) && same(r.Lease, o.Lease) && same(r.Resource, o.Resource)
+}
+
+// same reports whether two texts are equal; mostly they lie in the same place.
+func same(a, b string) bool {
+	return history.Identical(a, b) || a == b
+}
+
 func b2u(b bool) uint64 {
 	if b {
 		return 1
@@ -84,6 +104,20 @@ func (r Reply) Fold(h uint64) uint64 {
 	return sim.MixString(sim.MixString(h, r.Lease), r.Owner)
 }
 
+// box returns r ready to be sent.
+func (r *Reply) box(p *sim.Proc) any {
+	s := p.Slot(uint64(r.Status)<<8 ^ uint64(r.Token)<<16 ^ uint64(r.Value)<<32 ^ uint64(r.Highest)<<48 ^ uint64(r.RetryAfter))
+	if old := sim.Kept[Reply](s); old == nil || !r.equals(old) {
+		s.Keep(p, *r)
+	}
+	return s.Box(p)
+}
+
+func (r *Reply) equals(o *Reply) bool {
+	return r.Status == o.Status && r.Value == o.Value && r.Token == o.Token && r.Generation == o.Generation &&
+		r.Highest == o.Highest && r.RetryAfter == o.RetryAfter && same(r.Lease, o.Lease) && same(r.Owner, o.Owner)
+}
+
 // String says what r answers, for people.
 func (r Reply) String() string {
 	switch {
@@ -107,13 +141,15 @@ func OK(value int64) Reply { return Reply{Status: StatusOK, Value: value} }
 // Stale is the reply of a fence that has accepted the token highest.
 func Stale(highest Token) Reply { return Reply{Status: StatusStale, Highest: highest} }
 
-// reporter makes observations. It has one event, used again and again: an
-// observer that keeps one copies it.
-type reporter struct{ e history.Event }
-
-// begin returns the event, empty but for what it is about.
-func (r *reporter) begin(t history.Type, f history.F, op int64, resource string) *history.Event {
-	e := &r.e
+// observation returns an event to be observed, empty but for what it is about. It
+// is the same one again and again: an observer that keeps it copies it.
+func observation(p *sim.Proc, t history.Type, f history.F, op int64, resource string) *history.Event {
+	place := p.Scratch()
+	e, ok := (*place).(*history.Event)
+	if !ok {
+		e = &history.Event{}
+		*place = e
+	}
 	*e = history.Event{} // in place: a literal with fields is made elsewhere and copied
 	e.Type, e.F, e.Op, e.Resource = t, f, op, resource
 	return e

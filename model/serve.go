@@ -63,7 +63,6 @@ type served struct {
 	value   int64
 	refused int64
 	replies map[int64]Reply
-	rec     reporter
 }
 
 // Handle serves one request.
@@ -125,7 +124,7 @@ func (s *served) note(p *sim.Proc, r Request, reply Reply) {
 	default:
 		return
 	}
-	e := s.rec.begin(history.Note, f, r.Op, r.Resource)
+	e := observation(p, history.Note, f, r.Op, r.Resource)
 	e.Token, e.Lease, e.Owner, e.Highest, e.Rejections = r.Token, r.Lease, r.Client, s.highest, s.refused
 	if f == history.Reject {
 		e.Highest = reply.Highest

@@ -20,8 +20,10 @@ type FencedStore struct {
 	valid   []string // leases that StoreCachesCheck has found valid
 	ops     []int64  // operations served
 	replies []any    // their answers, each a Reply
-	busy    *sim.Mutex
-	rec     reporter
+	busy    sim.Mutex
+	// Memory of ops and replies for a short run.
+	fewOps     [fewOps]int64
+	fewReplies [fewOps]any
 }
 
 // cell is the state of one resource.
@@ -34,11 +36,14 @@ type cell struct {
 	Rejections int64
 }
 
+const fewOps = 32
+
 // NewFencedStore returns a store in which every resource holds 0; on its first
 // start it finds what its disk holds.
 func NewFencedStore(cfg Config) *FencedStore {
-	const few = 16 // operations of a short run
-	return &FencedStore{cfg: cfg, busy: sim.NewMutex(), ops: make([]int64, 0, few), replies: make([]any, 0, few)}
+	s := &FencedStore{cfg: cfg}
+	s.ops, s.replies = s.fewOps[:0], s.fewReplies[:0]
+	return s
 }
 
 // State declares the store's memory to an exhaustive search.
@@ -69,7 +74,8 @@ func (s *FencedStore) replay(p *sim.Proc, last *Request) {
 		*last = v.(Request)
 		c := s.cell(last.Resource)
 		*c = c.after(last)
-		s.keep(last.Op, OK(c.Value))
+		reply := OK(c.Value)
+		s.keep(last.Op, reply.box(p))
 		if done++; done%snapshotEvery == 0 && s.cfg.Defects.Has(SnapshotDropsFence) {
 			s.dropFences()
 		}
@@ -99,6 +105,14 @@ type collect struct {
 	Highest  Token
 }
 
+// Yields is how many yields Handle comes to at most; see [sim.Brief].
+func (s *FencedStore) Yields() int {
+	if s.cfg.Defects.Has(StoreChecksApart | StoreAcksBeforeSync) {
+		return 3
+	}
+	return 1
+}
+
 // Handle serves one request; requests are served one after another.
 func (s *FencedStore) Handle(p *sim.Proc, msg sim.Message) {
 	if idle, ok := msg.Body.(collect); ok {
@@ -115,7 +129,8 @@ func (s *FencedStore) Handle(p *sim.Proc, msg sim.Message) {
 	s.busy.Lock(ctx)
 	i := slices.Index(s.ops, r.Op)
 	if i < 0 || s.cfg.Defects.Has(StoreReappliesCopies) {
-		i = s.keep(r.Op, s.serve(p, &r, msg.Body))
+		reply := s.serve(p, &r, msg.Body)
+		i = s.keep(r.Op, reply.box(p))
 	}
 	reply := s.replies[i]
 	s.busy.Unlock(ctx)
@@ -127,14 +142,14 @@ func (s *FencedStore) Handle(p *sim.Proc, msg sim.Message) {
 }
 
 // keep remembers the answer to an operation.
-func (s *FencedStore) keep(op int64, reply Reply) int {
+func (s *FencedStore) keep(op int64, reply any) int {
 	s.ops, s.replies = append(s.ops, op), append(s.replies, reply)
 	return len(s.ops) - 1
 }
 
 func (s *FencedStore) cell(resource string) *cell {
 	for i := range s.cells {
-		if s.cells[i].Resource == resource {
+		if same(s.cells[i].Resource, resource) {
 			return &s.cells[i]
 		}
 	}
@@ -158,7 +173,7 @@ func (s *FencedStore) serve(p *sim.Proc, r *Request, body any) Reply {
 		c = s.cell(r.Resource)
 	}
 	next := c.after(r)
-	if next != *c || r.F.IsMutation() {
+	if r.F.IsMutation() || next != *c {
 		s.persist(p, r, body)
 		c = s.cell(r.Resource)
 		*c = next
@@ -184,7 +199,7 @@ func (s *FencedStore) persist(p *sim.Proc, r *Request, body any) {
 // after returns the cell once r is accepted.
 func (c *cell) after(r *Request) cell {
 	next := *c
-	if !r.Unfenced && r.F != history.Read && (r.Token > next.Highest || r.Lease != next.Lease) {
+	if !r.Unfenced && r.F != history.Read && (r.Token > next.Highest || !same(r.Lease, next.Lease)) {
 		next.Highest, next.Lease, next.Owner = max(r.Token, next.Highest), r.Lease, r.Client
 	}
 	switch r.F {
@@ -224,11 +239,11 @@ func (s *FencedStore) refuses(c *cell, r *Request) bool {
 	case d.Has(StoreRefusesEqual) && r.F.IsMutation():
 		return r.Token <= c.Highest
 	}
-	return r.Token < c.Highest || r.Token == c.Highest && r.Lease != c.Lease && c.Highest > 0
+	return r.Token < c.Highest || r.Token == c.Highest && !same(r.Lease, c.Lease) && c.Highest > 0
 }
 
 func (s *FencedStore) tell(p *sim.Proc, f history.F, c *cell, r *Request) {
-	e := s.rec.begin(history.Note, f, r.Op, r.Resource)
+	e := observation(p, history.Note, f, r.Op, r.Resource)
 	e.Token, e.Lease, e.Owner = r.Token, r.Lease, r.Client
 	e.Highest, e.Rejections = c.Highest, c.Rejections
 	switch r.F {

@@ -9,7 +9,7 @@ import (
 // checkApart is a fence that is looked at in one step and passed in another.
 var checkApart = Scenario{
 	Name:     "check-apart",
-	Revision: 1,
+	Revision: 2,
 	Doc: "The store finds A's token good and stalls; B writes with a greater one; then the store " +
 		"goes on and applies A's write. Check and write have to be one step.",
 	Params:     textbook.Params,

@@ -11,7 +11,7 @@ import (
 // of states is known from other model checkers.
 var (
 	lfUntimed = Scenario{
-		Name: "lf", Revision: 1, Searched: true, Timing: sim.Untimed,
+		Name: "lf", Revision: 2, Searched: true, Timing: sim.Untimed,
 		Doc: "The untimed reference protocol: the manager may end a lease, and a client give up its own, " +
 			"at any time; the fence alone protects the data.",
 		Params:     lfParams(lf.Default(false)),
@@ -24,7 +24,7 @@ var (
 		},
 	}
 	lfBounded = Scenario{
-		Name: "lf-time", Revision: 1, Searched: true, Timing: sim.Bounded,
+		Name: "lf-time", Revision: 2, Searched: true, Timing: sim.Bounded,
 		Doc: "The bounded reference protocol: leases end at a tick, and a client counts its deadline from the " +
 			"sending of its request; no two clients believe at once.",
 		Params:     lfParams(lf.Default(true)),

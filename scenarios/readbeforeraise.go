@@ -11,7 +11,7 @@ import (
 // yet; and the new holder has read already.
 var readBeforeRaise = Scenario{
 	Name:     "read-before-raise",
-	Revision: 1,
+	Revision: 2,
 	Doc: "A new holder reads and writes back what it made of it. The old holder's late write " +
 		"arrives in between: no token is stale, and an update is lost. The cure raises the fence before it reads.",
 	Params:     textbook.Params.with(func(p *Params) { p.Modify = 1 }),

@@ -35,7 +35,7 @@ func recordedForTest(t *testing.T) *Recorded {
 
 const scheduleText = `staleproof.schedule/1
 scenario: textbook
-revision: 1
+revision: 2
 defects: store-ignores-token+token-not-increased
 timing: timed
 params: clients=2 writes=1
@@ -106,7 +106,7 @@ func TestScheduleErrors(t *testing.T) {
 		{"unknown key", edit("seed:", "sead:"), `s:7: expected one of the keys scenario, revision, defects, timing, params, seed, digest, trail, found "sead"; did you mean seed?`},
 		{"a key twice", edit("seed: 41", "seed: 41\nseed: 42"), `s:8: expected each key once, found "seed" again, first on line 7; `},
 		{"neither", edit("*/tie#7=1", "tie"), `s:11: expected "key: value", or a decision such as A/pause#2=3, found "tie"; `},
-		{"another revision", edit("revision: 1", "revision: 0"), `s:3: expected revision 1 of scenario textbook, found "0"; `},
+		{"another revision", edit("revision: 2", "revision: 0"), `s:3: expected revision 2 of scenario textbook, found "0"; `},
 		{"unknown defect", edit("store-ignores-token+", "store-forgets+"), `s:4: expected "none" or names of defects joined by +, found `},
 		{"another timing", edit("timed\n", "soon\n"), `s:5: expected timing timed, untimed or bounded, found "soon"; `},
 		{"unknown parameter", edit("clients", "client"), `s:6: expected one of the parameters clients, acquisitions, `},

@@ -8,7 +8,7 @@ import (
 // selfFencing is a fence that stops the one whom it should let through.
 var selfFencing = Scenario{
 	Name:     "self-fencing",
-	Revision: 1,
+	Revision: 2,
 	Doc: "A renewal, a lock taken inside the lock, or a rule that refuses equal tokens fences the " +
 		"rightful holder. A token belongs to an ownership: it changes with the owner and not before.",
 	Params:     textbook.Params.with(func(p *Params) { p.Reenter = 1 }),

@@ -36,6 +36,7 @@ type shrinker struct {
 	property string
 	maxRuns  int
 	best     Small
+	dropped  bool // large blocks were tried
 }
 
 func (s *shrinker) runsLeft() bool { return s.best.Runs < s.maxRuns }
@@ -110,10 +111,16 @@ func (s *shrinker) restore() bool {
 	return changed
 }
 
-// drop leaves decisions out: halves, quarters, ..., single ones.
+// drop leaves decisions out: all, halves, quarters, ..., single ones; after the
+// first time it begins with small blocks, as the large ones were all needed.
 func (s *shrinker) drop() bool {
 	changed := false
-	for size := len(s.best.Schedule); size > 0; size /= 2 {
+	size := len(s.best.Schedule)
+	if s.dropped {
+		size = min(size, 4)
+	}
+	s.dropped = true
+	for ; size > 0; size /= 2 {
 		for at := len(s.best.Schedule) - size; at >= 0; at -= size {
 			if at+size > len(s.best.Schedule) {
 				continue

@@ -9,7 +9,7 @@ import (
 // storeForgets is a fence that was lifted and is down again.
 var storeForgets = Scenario{
 	Name:     "store-forgets",
-	Revision: 1,
+	Revision: 2,
 	Doc: "The store has accepted a greater token and loses it: in a crash before its disk was synced, " +
 		"in a failover, in a snapshot, to garbage collection. The old holder's write is accepted again.",
 	Params: textbook.Params,

@@ -14,7 +14,7 @@ import (
 // and then A's write arrives.
 var textbook = Scenario{
 	Name:     "textbook",
-	Revision: 1,
+	Revision: 2,
 	Doc: "A lease ends while its holder is paused or its write is on the wire; the next holder " +
 		"writes with a greater token; then the old write arrives and must be rejected.",
 	Params: Params{
@@ -70,7 +70,7 @@ var textbookFaults = Faults{
 // clientNames are those of people in the literature.
 func clientName(i int64) string {
 	if i < 26 {
-		return string(rune('A' + i))
+		return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i : i+1]
 	}
 	return "C" + strconv.FormatInt(i, 10)
 }
@@ -78,19 +78,26 @@ func clientName(i int64) string {
 // buildTextbook spawns a lease manager, a store and the clients.
 func buildTextbook(w *sim.World, s Setup) {
 	spawnServers(w, s)
+	spawnWorkers(w, s)
+}
+
+func spawnWorkers(w *sim.World, s Setup) {
+	cfg := holderConfig(s)
+	factory := func() sim.Runner { return &worker{&cfg} }
 	for i := range s.Params.Clients {
-		w.Spawn(clientName(i), func() sim.Runner { return &worker{setup: s} })
+		w.Spawn(clientName(i), factory)
 	}
 }
 
 // spawnServers spawns the lease manager and the store. They are spared long
 // pauses, which would stop everybody and hide the danger; single requests stall.
 func spawnServers(w *sim.World, s Setup) {
-	manager := w.Serve("manager", func() sim.Handler { return model.NewLeaseManager(s.Config) })
+	cfg := s.Config
+	manager := w.Serve("manager", func() sim.Handler { return model.NewLeaseManager(cfg) })
 	w.Spare(manager, sim.SitePause, sim.SiteSuspend)
 	newStore := s.NewStore
 	if newStore == nil {
-		newStore = func() sim.Handler { return model.NewFencedStore(s.Config) }
+		newStore = func() sim.Handler { return model.NewFencedStore(cfg) }
 	}
 	store := w.Serve("store", newStore)
 	w.Spare(store, sim.SitePause, sim.SiteSuspend)
@@ -103,10 +110,10 @@ func spawnServers(w *sim.World, s Setup) {
 const resource = "orders/7"
 
 // worker is a client that runs the workload of its parameters.
-type worker struct{ setup Setup }
+type worker struct{ cfg *model.HolderConfig }
 
 func (c *worker) Run(p *sim.Proc) {
-	h := model.NewHolder(p, holderConfig(c.setup))
+	h := model.NewHolder(p, *c.cfg)
 	h.Run(p.Context())
 }
 

@@ -9,7 +9,7 @@ import (
 // tokenRegress is a coordinator that comes back with less than it had.
 var tokenRegress = Scenario{
 	Name:     "token-regress",
-	Revision: 1,
+	Revision: 2,
 	Doc: "The lease manager restarts from a snapshot, loses its counter or fails over to a lagging " +
 		"standby: it grants a token once more, or a lower one, and the new holder is refused for ever or " +
 		"shares its token with a zombie. The counter has to be durable, and the store keeps the owner beside the number.",

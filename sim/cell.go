@@ -121,7 +121,7 @@ func (c *Cell) Reset() {
 	w := c.w
 	c.rest()
 	w.Reset(c.cfg, c, c)
-	w.script = &script{w: w, cell: c}
+	w.script, w.unusual = &script{w: w, cell: c}, true
 	c.started, c.stater, c.cur, c.value = false, nil, nil, nil
 	c.held, c.mem = c.held[:0], 0
 	c.build(w)

@@ -86,17 +86,25 @@ func (d *Disk) fresh(i int) bool {
 	return true
 }
 
-func (d *Disk) put(r record) { d.pending = append(d.pending, r) }
+// put returns the next write, to be filled in.
+func (d *Disk) put() *record {
+	d.pending = append(d.pending, record{})
+	return &d.pending[len(d.pending)-1]
+}
 
 // sync makes the first n pending writes durable.
 func (d *Disk) sync(n int) {
-	for _, r := range d.pending[:n] {
-		d.apply(r)
+	for i := range d.pending[:n] {
+		d.apply(&d.pending[i])
 	}
-	d.pending = append(d.pending[:0], d.pending[n:]...)
+	if n < len(d.pending) {
+		d.pending = append(d.pending[:0], d.pending[n:]...)
+	} else {
+		d.pending = d.pending[:0]
+	}
 }
 
-func (d *Disk) apply(r record) {
+func (d *Disk) apply(r *record) {
 	if r.log {
 		d.log = append(d.log, r.value)
 		return
@@ -108,12 +116,12 @@ func (d *Disk) apply(r record) {
 		if r.gone {
 			d.synced = append(d.synced[:i], d.synced[i+1:]...)
 		} else {
-			d.synced[i] = r
+			d.synced[i] = *r
 		}
 		return
 	}
 	if !r.gone {
-		d.synced = append(d.synced, r)
+		d.synced = append(d.synced, *r)
 	}
 }
 

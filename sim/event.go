@@ -88,13 +88,16 @@ func (w *World) drop() {
 		w.freeFlight(e.ref)
 		return
 	}
-	if w.slots[e.ref].alarm != e.seq {
+	p := w.slots[e.ref]
+	if p.later == e.seq {
+		p.later = 0
+	}
+	if p.alarm != e.seq {
 		return
 	}
-	p := w.slots[e.ref]
-	p.alarm = 0
+	p.rang()
 	if p.waiting != waitNothing && p.deadline != 0 {
-		p.schedule()
+		p.setAlarm()
 	}
 }
 
@@ -176,7 +179,7 @@ func (w *World) ring(n *process, e entry) {
 		p.alarm, p.alarmAt = w.seq, later
 		return
 	}
-	p.alarm = 0
+	p.rang()
 	w.tick(n)
 	p.wake(false)
 }

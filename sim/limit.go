@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 )
 
@@ -75,7 +76,7 @@ func where() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
-		if f.Function == outermost[0] {
+		if slices.Contains(outermost[:], f.Function) {
 			return ""
 		}
 		if f.File != "" && (!strings.HasPrefix(f.Function, "staleproof/sim.") || strings.HasSuffix(f.File, "_test.go")) {

@@ -16,13 +16,13 @@ const netSites = SiteSet(1<<SiteDelay | 1<<SiteHold | 1<<SiteDrop | 1<<SiteDupli
 
 // send puts m on its way.
 func (w *World) send(n *process, m *Message) {
-	w.checkBody(m.Body)
+	body := w.foldBody(m.Body)
 	if uint(m.To) >= uint(w.count) {
 		panic(Misuse(fmt.Sprintf("a message to process number %d: expected one of the %d processes of this world; take the number from Proc.Peer or Message.From", m.To, w.count)))
 	}
 	w.messages++
 	m.ID = w.messages
-	w.digest = foldAny(mix(w.digest, uint64(m.From)<<32^uint64(m.To)), m.Body)
+	w.digest = mix(mix(w.digest, uint64(m.From)<<32^uint64(m.To)), body)
 	if w.tally(NoteSend, m.From, uint64(m.ID)) {
 		w.observer.Note(Note{Kind: NoteSend, Index: w.index, Time: w.now, Proc: m.From, Peer: m.To, Message: m.ID, Body: m.Body})
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,16 +33,19 @@ type Proc struct {
 	runner  Runner
 	starter Starter
 	fn      func(*Proc)
+	ctxFn   func(context.Context)
 	msg     Message
 
 	waiting  waitKind
 	got      Message
 	gotIt    bool
 	killed   bool
-	driving  bool // it drives the world from its stack; a panic is the world's then
-	returned bool // what it runs came to its end
-	reused   bool // the record was another task's before
-	unwinds  int  // how often it was unwound since it was killed
+	driving  bool   // it drives the world from its stack; a panic is the world's then
+	returned bool   // what it runs came to its end
+	reused   bool   // the record was another task's before
+	here     bool   // it runs on the stack of whoever drives the world
+	yieldsTo uint32 // if here: the process's count of yields that it must not pass
+	unwinds  int    // how often it was unwound since it was killed
 	call     int64
 	steps    []Step // of this wait, under Untimed and Bounded
 	took     int    // the step that ended it, or -1
@@ -49,6 +53,8 @@ type Proc struct {
 	deadline int64  // of this wait, on the monotonic clock; 0: none
 	alarmAt  int64  // the true time of its entry in the queue, if alarm is not 0
 	alarm    uint64 // the number of that entry; any other is stale
+	laterAt  int64  // the same for another entry, behind that one
+	later    uint64
 	ctx      procContext
 }
 
@@ -238,6 +244,9 @@ func (p *Proc) Sleep(d time.Duration) {
 // that each frame between the switch and the process costs as much as 50
 // instructions.
 func (p *Proc) waitFor(kind waitKind, timeout time.Duration) bool {
+	if p.here {
+		p.mustNotBlock()
+	}
 	p.got = Message{}
 	if kind == waitMail {
 		if ok, done := p.look(timeout); done {
@@ -281,9 +290,23 @@ func (p *Proc) arm(timeout time.Duration) {
 	if c := p.w.cell(); c != nil {
 		c.armed()
 	}
-	if p.alarm == 0 || p.w.cfg.Timing != Timed || p.alarmAt > p.n.clock.when(p.w.now, p.deadline) {
-		p.schedule()
+	p.setAlarm()
+}
+
+// setAlarm sees to it that an entry for p comes in time for its deadline.
+func (p *Proc) setAlarm() {
+	if p.alarm != 0 && p.w.cfg.Timing == Timed {
+		if p.alarmAt <= p.n.clock.when(p.w.now, p.deadline) {
+			return
+		}
+		p.later, p.laterAt = p.alarm, p.alarmAt // that entry is of use again after this one
 	}
+	p.schedule()
+}
+
+// rang says that the entry of p's alarm is no longer in the queue.
+func (p *Proc) rang() {
+	p.alarm, p.alarmAt, p.later = p.later, p.laterAt, 0
 }
 
 // schedule enters p's deadline into the queue.
@@ -351,6 +374,9 @@ func (p *Proc) Yield(label string) {
 	p.step()
 	w, n := p.w, p.n
 	count := n.yields
+	if p.here && count >= p.yieldsTo {
+		p.mustNotBlock()
+	}
 	n.yields++
 	if w.sites&yieldSites != 0 {
 		p.strike(count, label)
@@ -477,6 +503,11 @@ func (p *Proc) Serial() int64 {
 	return p.w.serials
 }
 
+// Scratch returns a place of the world's for memory that is used again, such as
+// the observation that is made next. Nothing in it lasts beyond the next blocking
+// call, and nothing may be decided by it.
+func (p *Proc) Scratch() *any { return &p.w.scratch }
+
 // Observe reports o to the world's [Observer], stamped with its place, the true
 // time and the process's name.
 func (p *Proc) Observe(o Observation) {
@@ -529,7 +560,8 @@ func (p *Proc) Put(key string, value any) {
 		return
 	}
 	p.w.checkBody(value)
-	p.n.disk.put(record{key: key, value: value})
+	r := p.n.disk.put()
+	r.key, r.value = key, value
 }
 
 // Remove takes key off the disk, with the same durability as Put.
@@ -537,7 +569,8 @@ func (p *Proc) Remove(key string) {
 	if p.gone() {
 		return
 	}
-	p.n.disk.put(record{key: key, gone: true})
+	r := p.n.disk.put()
+	r.key, r.gone = key, true
 }
 
 // Append adds a plain comparable value to the end of the disk's log, with the
@@ -547,7 +580,8 @@ func (p *Proc) Append(value any) {
 		return
 	}
 	p.w.checkBody(value)
-	p.n.disk.put(record{log: true, value: value})
+	r := p.n.disk.put()
+	r.log, r.value = true, value
 }
 
 // Sync makes everything put so far durable so far durable. The process may crash just before.

@@ -31,13 +31,16 @@ type process struct {
 
 	up          bool
 	frozen      bool
+	brief       bool // its handler is Brief
 	starting    bool // a Starter has not finished: messages wait
 	queued      bool // in World.runnable
 	forced      bool // ready[0] was chosen already
 	finished    bool // its Runner has returned
 	incarnation int32
-	life        uint64 // the number of this incarnation among all of the world's runs
-	thaw        int64  // when it resumes, while frozen
+	// yieldsAtMost is what a Brief handler declares.
+	yieldsAtMost uint32
+	life         uint64 // the number of this incarnation among all of the world's runs
+	thaw         int64  // when it resumes, while frozen
 
 	clock   clock
 	disk    Disk
@@ -134,6 +137,9 @@ func (n *process) start() {
 	}
 	n.handler = n.newHandler()
 	made = true
+	if b, ok := n.handler.(Brief); ok {
+		n.brief, n.yieldsAtMost = true, uint32(max(b.Yields(), 0))
+	}
 	if s, ok := n.handler.(Starter); ok {
 		n.starting = true
 		n.newTask("start").starter = s
@@ -149,7 +155,13 @@ func (n *process) started() {
 	n.mailbox = n.mailbox[:0]
 }
 
+// handle serves m in a task of its own. Nothing else runs at the moment that a
+// message arrives, so that a task which cannot block may run at once.
 func (n *process) handle(m *Message) {
+	if n.w.runsHere(n) {
+		n.handleHere(m)
+		return
+	}
 	n.newTask("handle").msg = *m
 }
 
@@ -198,6 +210,7 @@ func (n *process) kill(self *Proc) {
 			n.w.free(p)
 		default:
 			n.w.doomed = append(n.w.doomed, p)
+			n.w.unusual = true
 		}
 	}
 	n.tasks = n.tasks[:0]
@@ -208,11 +221,11 @@ func (n *process) kill(self *Proc) {
 
 // free returns the record of a task that has ended.
 func (w *World) free(p *Proc) {
-	p.c, p.fn, p.runner, p.starter = nil, nil, nil, nil // p.n still tells whose it was
-	p.got = Message{}                                   // of a wait that a crash ended
+	p.c, p.fn, p.ctxFn, p.runner, p.starter = nil, nil, nil, nil, nil // p.n still tells whose it was
+	p.got = Message{}                                                 // of a wait that a crash ended
 	p.killed, p.driving, p.returned, p.unwinds = false, false, false, 0
 	p.steps = p.steps[:0]
-	p.alarm = 0
+	p.alarm, p.later = 0, 0
 	if w.wary > 0 {
 		w.resting = append(w.resting, p)
 		return
@@ -233,6 +246,8 @@ func (p *Proc) main() {
 		}
 	case p.fn != nil:
 		p.fn(p)
+	case p.ctxFn != nil:
+		p.ctxFn(&p.ctx)
 	default:
 		p.n.handler.Handle(p, p.msg)
 	}

@@ -50,14 +50,16 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 // goroutine otherwise. fn gets a context of its own.
 func Go(ctx context.Context, name string, fn func(ctx context.Context)) {
 	if p := FromContext(ctx); p != nil {
-		p.Go(name, func(p *Proc) { fn(p.Context()) })
+		if !p.gone() {
+			p.n.newTask(name).ctxFn = fn
+		}
 		return
 	}
 	realtime.Go(ctx, fn)
 }
 
-// Mutex is a lock for code that runs in a simulation and outside. Make it with
-// [NewMutex].
+// Mutex is a lock for code that runs in a simulation and outside. The zero Mutex
+// is unlocked. It must not be copied.
 type Mutex struct {
 	real realtime.Lock
 
@@ -70,7 +72,7 @@ type Mutex struct {
 }
 
 // NewMutex returns an unlocked Mutex.
-func NewMutex() *Mutex { return &Mutex{real: realtime.NewLock()} }
+func NewMutex() *Mutex { return &Mutex{} }
 
 // Lock locks m, or returns ctx.Err() when ctx ends first. In a simulation waiters
 // are served in the order of their arrival. A task that ends without Unlock
@@ -83,6 +85,10 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	p.mustLive()
 	if m.n != p.n || m.life != p.n.life {
 		m.n, m.life, m.owner, m.waiters = p.n, p.n.life, 0, m.waiters[:0]
+	}
+	if c, ok := ctx.(*procContext); ok && !c.timed && m.owner == 0 {
+		m.owner = p.number
+		return nil
 	}
 	left := Remaining(ctx)
 	switch {

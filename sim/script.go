@@ -38,7 +38,7 @@ type pauseAt struct {
 
 // Script puts w, which has not run yet, in the hands of a script.
 func (w *World) Script() *Script {
-	w.script = &script{w: w}
+	w.script, w.unusual = &script{w: w}, true
 	return &Script{w: w}
 }
 

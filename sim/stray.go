@@ -3,6 +3,7 @@ package sim
 import (
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"staleproof/sim/watchdog"
@@ -10,7 +11,7 @@ import (
 
 // outermost are the functions by which a process's code is called: whatever runs
 // below one of them runs on a stack of the simulator.
-var outermost = [...]string{"staleproof/sim.(*Proc).main", "staleproof/sim.(*process).start"}
+var outermost = [...]string{"staleproof/sim.(*Proc).main", "staleproof/sim.(*Proc).serve", "staleproof/sim.(*process).start"}
 
 // inside reports whether the caller runs on a stack of the simulator, and not on
 // a goroutine that a process started.
@@ -22,7 +23,7 @@ func inside() bool {
 		for more := n > 0; more; {
 			var f runtime.Frame
 			f, more = frames.Next()
-			if f.Function == outermost[0] || f.Function == outermost[1] {
+			if slices.Contains(outermost[:], f.Function) {
 				return true
 			}
 		}
@@ -65,7 +66,7 @@ func ownStack(stack string) string {
 			if !own {
 				from, own = i+2, true
 			}
-		case strings.HasPrefix(call, outermost[0]+"("), strings.HasPrefix(call, outermost[1]+"("):
+		case slices.ContainsFunc(outermost[:], func(f string) bool { return strings.HasPrefix(call, f+"(") }):
 			to = i
 		case strings.HasPrefix(call, "staleproof/sim.") && !strings.Contains(lines[i+1], "_test.go:"):
 			if !own {

@@ -50,9 +50,13 @@ func (c *Config) Validate() error {
 	if c.MaxEvents < 0 {
 		return fmt.Errorf("config: MaxEvents is %d: expected 0, for the default of %d, or more", c.MaxEvents, defaultMaxEvents)
 	}
-	for site := Site(0); site < siteCount && len(c.Budget) > 0; site++ {
-		if limit := c.Budget[site]; limit < 0 {
+	for site, left := Site(0), len(c.Budget); site < siteCount && left > 0; site++ {
+		limit, ok := c.Budget[site]
+		if limit < 0 {
 			return fmt.Errorf("config: Budget[%s] is %d: expected 0 or more, or no entry for no limit", site, limit)
+		}
+		if ok {
+			left--
 		}
 	}
 	return nil

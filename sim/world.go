@@ -94,8 +94,9 @@ type Result struct {
 type World struct {
 	cfg      Config
 	chooser  Chooser
-	seeded   *Seeded // the chooser, if it is one: the fast path
-	untier   Untier  // the chooser, if it is one
+	seeded   *Seeded  // the chooser, if it is one: the fast path
+	untier   Untier   // the chooser, if it is one
+	foreseer Foreseer // the chooser, if it is one
 	observer Observer
 	wants    NoteSet
 	script   *script
@@ -138,6 +139,7 @@ type World struct {
 	lives     uint64 // incarnations and tasks there have been, in all runs
 	tasks     uint64
 	slots     []*Proc
+	guest     *Proc // runs where it stands; see Brief
 	freeTasks []*Proc
 
 	idle  []*coro
@@ -146,20 +148,25 @@ type World struct {
 	live  *coro // the one that last got its turn: whose code runs
 	base  coro
 
-	broken error // a panic of the observer or chooser, on its way to Run
-	over   bool
-	end    End
-	panic  *Panic
-	limits *Limit // that were reached
-	closed bool
+	broken  error // a panic of the observer or chooser, on its way to Run
+	over    bool
+	unusual bool // over, or some are doomed, or there is a script
+	end     End
+	panic   *Panic
+	limits  *Limit // that were reached
+	closed  bool
 	// wary is for how many more runs strays are looked for with effort, and the records
 	// of tasks rest, so that a stray finds its own: such a mistake shows soon.
 	wary    int
 	resting []*Proc
 
-	plain   []uintptr
-	beat    watchdog.Beat
-	watched bool // somebody asked for it
+	elsewhere bool // no task runs on a borrowed stack: for tests of equality
+	scratch   any  // see Proc.Scratch
+	plain     []uintptr
+	slotted   *[manySlots]Slot
+	boxed     *Slot // the last one that a value was taken from
+	beat      watchdog.Beat
+	watched   bool // somebody asked for it
 }
 
 // NewWorld returns a world without processes. Close it when it is not used any
@@ -167,6 +174,8 @@ type World struct {
 func NewWorld(cfg Config, chooser Chooser, observer Observer) *World {
 	w := &World{}
 	w.base.onChain = true
+	w.guest = &Proc{w: w, name: "handle", here: true}
+	w.guest.ctx.p = w.guest
 	w.Reset(cfg, chooser, observer)
 	return w
 }
@@ -182,6 +191,9 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 	w.cfg, w.chooser, w.observer, w.script = cfg, chooser, observer, nil
 	w.seeded, _ = chooser.(*Seeded)
 	w.untier, _ = chooser.(Untier)
+	if w.foreseer, _ = chooser.(Foreseer); w.foreseer != nil && !w.foreseer.Foresees() {
+		w.foreseer = nil
+	}
 	w.wants = 0
 	if observer != nil {
 		w.wants = observer.Notes()
@@ -189,6 +201,9 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 	w.sites = chooser.Sites()
 	for i := range w.budget {
 		w.budget[i] = -1
+		if !w.sites.Has(Site(i)) {
+			continue // nothing may come there
+		}
 		if limit, ok := cfg.Budget[Site(i)]; ok {
 			w.budget[i] = int32(limit)
 		}
@@ -211,6 +226,7 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 	w.worldPicks, w.worldTies, w.worldNexts = 0, 0, 0
 	w.cuts, w.runnable = w.cuts[:0], w.runnable[:0]
 	w.over, w.end, w.panic, w.limits = false, 0, nil, nil
+	w.unusual = false
 	if cfg.Quiet > 0 && cfg.Timing == Timed {
 		w.schedule(entry{at: int64(cfg.Quiet), kind: atQuietTime})
 	}
@@ -370,22 +386,33 @@ func (w *World) breakDown(driver *Proc, value any) {
 // next lets the world go on until it is a coroutine's turn, and returns it.
 func (w *World) next() *coro {
 	for {
-		switch {
-		case len(w.doomed) > 0:
-			p := w.doomed[len(w.doomed)-1]
-			w.doomed = w.doomed[:len(w.doomed)-1]
-			w.pulse(p.n)
-			return p.c
-		case w.over || w.script != nil && w.script.still():
-			return &w.base
-		case len(w.runnable) > 0:
-			if c := w.pick(); c != nil {
+		if w.unusual {
+			if c := w.unusually(); c != nil {
 				return c
 			}
-		default:
+		}
+		if len(w.runnable) == 0 {
 			w.happen()
+		} else if c := w.pick(); c != nil {
+			return c
 		}
 	}
+}
+
+// unusually returns the coroutine of a task that has to be unwound, or the base if
+// the world comes to rest.
+func (w *World) unusually() *coro {
+	if last := len(w.doomed) - 1; last >= 0 {
+		p := w.doomed[last]
+		w.doomed = w.doomed[:last]
+		w.pulse(p.n)
+		return p.c
+	}
+	if w.over || w.script != nil && w.script.still() {
+		return &w.base
+	}
+	w.unusual = w.script != nil
+	return nil
 }
 
 // spins counts a step and reports whether there were too many since the last event.
@@ -460,7 +487,10 @@ func (w *World) finish(end End, self *Proc) {
 	if w.over {
 		return
 	}
-	w.over, w.end = true, end
+	w.over, w.end, w.unusual = true, end, true
+	if self != nil {
+		self.killed = true
+	}
 	w.runnable = w.runnable[:0]
 	for _, n := range w.processes[:w.count] {
 		n.kill(self)

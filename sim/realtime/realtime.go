@@ -5,6 +5,7 @@ package realtime
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -26,16 +27,19 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // Go starts fn as a goroutine.
 func Go(ctx context.Context, fn func(ctx context.Context)) { go fn(ctx) }
 
-// Lock is a lock whose wait ends with a context.
-type Lock chan struct{}
+// Lock is a lock whose wait ends with a context. The zero Lock is unlocked.
+type Lock struct {
+	once  sync.Once
+	taken chan struct{} // holds a token while locked
+}
 
-// NewLock returns an unlocked Lock.
-func NewLock() Lock { return make(Lock, 1) }
+func (l *Lock) init() { l.taken = make(chan struct{}, 1) }
 
 // Lock locks l, or returns ctx.Err() when ctx ends first.
-func (l Lock) Lock(ctx context.Context) error {
+func (l *Lock) Lock(ctx context.Context) error {
+	l.once.Do(l.init)
 	select {
-	case l <- struct{}{}:
+	case l.taken <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -43,9 +47,10 @@ func (l Lock) Lock(ctx context.Context) error {
 }
 
 // Unlock unlocks l. It panics if l is not locked, as a sync.Mutex does.
-func (l Lock) Unlock() {
+func (l *Lock) Unlock() {
+	l.once.Do(l.init)
 	select {
-	case <-l:
+	case <-l.taken:
 	default:
 		panic("sim: Unlock of a Mutex that is not locked")
 	}

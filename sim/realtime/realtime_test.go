@@ -96,5 +96,5 @@ func TestUnlockOfUnlocked(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	realtime.NewLock().Unlock()
+	new(realtime.Lock).Unlock()
 }

@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// Brief is a [Handler] whose Handle is mostly one step: it does not block but at
+// its yields, or for a lock that another task of its process holds, and it comes
+// to at most Yields of them. A world that knows beforehand that nothing strikes at
+// those yields lets such a task run where it stands, on the stack of whoever
+// drives the world, which saves two switches of stacks; the run is the same.
+// Yields is asked once an incarnation, after the factory.
+type Brief interface {
+	Handler
+	Yields() int
+}
+
+// Foreseer is a [Chooser] whose answer to a choice depends on nothing but the
+// choice, so that it may be asked beforehand and again.
+type Foreseer interface {
+	Chooser
+	Foresees() bool
+}
+
+// Foresees is true.
+func (Calm) Foresees() bool { return true }
+
+// Foresees is true.
+func (c *Seeded) Foresees() bool { return true }
+
+// Foresees is true.
+func (r *Replay) Foresees() bool { return true }
+
+// Foresees is true if it is of the chooser under it.
+func (o *Override) Foresees() bool {
+	f, ok := o.Under.(Foreseer)
+	return ok && f.Foresees()
+}
+
+// runsHere reports whether a task of n, which has none, can run to its end on the
+// stack of whoever drives the world.
+func (w *World) runsHere(n *process) bool {
+	if !n.brief || len(n.tasks) > 0 || n.frozen || w.script != nil || w.elsewhere {
+		return false
+	}
+	strikes := w.sites & yieldSites &^ n.spared
+	return strikes == 0 || w.foreseer != nil && w.nothingStrikes(n, strikes)
+}
+
+// nothingStrikes looks ahead, at the yields that the task may come to.
+func (w *World) nothingStrikes(n *process, strikes SiteSet) bool {
+	for i := range n.yieldsAtMost {
+		for _, s := range [...]struct {
+			site Site
+			list []time.Duration
+		}{{SiteCrash, w.cfg.Restarts}, {SitePause, w.cfg.Pauses}, {SiteSuspend, w.cfg.Suspends}, {SiteStall, w.cfg.Stalls}} {
+			if !strikes.Has(s.site) {
+				continue
+			}
+			key := Key{Proc: int32(n.id), Site: s.site, Count: n.yields + i}
+			if w.foreseen(key, w.durations(s.list)+1) != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// foreseen is what the chooser will answer.
+func (w *World) foreseen(key Key, options int) int {
+	switch {
+	case options < 2:
+		return 0
+	case w.seeded != nil:
+		return w.seeded.answer(key, options)
+	}
+	return w.foreseer.Choose(Choice{Key: key, Options: options})
+}
+
+// handleHere handles m where it stands: the coroutine that drives the world lends
+// its stack, and the world its guest, a task that is used again for this.
+func (n *process) handleHere(m *Message) {
+	w, p := n.w, n.w.guest
+	w.tasks++
+	p.n, p.number = n, w.tasks
+	if p.c = w.live; p.c == nil {
+		p.c = &w.base // nobody has had a turn yet
+		w.live = p.c
+	}
+	p.yieldsTo = n.yields + n.yieldsAtMost
+	p.killed, p.returned, p.unwinds = false, false, 0
+	w.pulse(n)
+	p.serve(m)
+}
+
+// serve is main for the guest.
+func (p *Proc) serve(m *Message) {
+	defer p.served()
+	p.n.handler.Handle(p, *m)
+	p.returned = true
+}
+
+// served makes a panic of the guest, or runtime.Goexit, the run's outcome.
+func (p *Proc) served() {
+	if p.returned {
+		return
+	}
+	r := recover()
+	if !p.killed {
+		p.w.panicked(p.n, p.name, p, r, debug.Stack())
+	}
+	if r == nil {
+		p.w.leave(p)
+	}
+}
+
+// mustNotBlock ends a task that runs on a borrowed stack and would block there.
+//
+//go:noinline
+func (p *Proc) mustNotBlock() {
+	panic(Misuse(fmt.Sprintf("process %s is a Brief handler of at most %d yields, and its task blocks or comes to another one: declare more Yields, or none", p.n.name, p.n.yieldsAtMost)))
+}

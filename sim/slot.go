@@ -1,0 +1,66 @@
+package sim
+
+import "unsafe"
+
+// Slot is where a world keeps a plain value that was sent or stored, so that an
+// equal one need not be allocated again: a long series of runs sends the same few
+// messages. See [Proc.Slot].
+type Slot struct {
+	value any
+	words [2]uintptr // of value: its type and where it lies
+	hash  uint64     // of value
+}
+
+// A world has manySlots, two to the power of slotBits.
+const (
+	slotBits  = 10
+	manySlots = 1 << slotBits
+)
+
+// Slot returns the place of values with this hash: the better it tells values
+// apart, the more often one is found.
+//
+//	s := p.Slot(hash)
+//	if old := sim.Kept[Request](s); old == nil || *old != r {
+//		s.Keep(p, r)
+//	}
+//	p.Send(to, s.Box(p))
+func (p *Proc) Slot(hash uint64) *Slot {
+	w := p.w
+	if w.slotted == nil {
+		w.slotted = new([manySlots]Slot)
+	}
+	return &w.slotted[hash*mixer>>(64-slotBits)]
+}
+
+// Kept returns the value that s holds, nil if it holds no T. It must not be changed.
+func Kept[T any](s *Slot) *T {
+	if _, ok := s.value.(T); !ok {
+		return nil
+	}
+	return (*T)((*[2]unsafe.Pointer)(unsafe.Pointer(&s.value))[1])
+}
+
+// Keep makes s hold v, a plain comparable value.
+func (s *Slot) Keep(p *Proc, v any) {
+	p.w.checkBody(v)
+	*s = Slot{value: v, words: *wordsOf(&v), hash: foldAny(0, v)}
+}
+
+// Box returns what s holds, ready to be sent or stored.
+func (s *Slot) Box(p *Proc) any {
+	p.w.boxed = s
+	return s.value
+}
+
+// foldBody checks and hashes the body of a message. Mostly it comes from a slot,
+// just now: boxed values never change, so what has the same words is the same.
+func (w *World) foldBody(v any) uint64 {
+	if s, words := w.boxed, wordsOf(&v); s != nil && words[1] == s.words[1] && words[0] == s.words[0] {
+		return s.hash
+	}
+	w.checkBody(v)
+	return foldAny(0, v)
+}
+
+func wordsOf(v *any) *[2]uintptr { return (*[2]uintptr)(unsafe.Pointer(v)) }
