@@ -224,6 +224,22 @@ var stories = []struct {
 		store apply op=4 token=2 lease=b owner=B value=20 highest=2
 		store apply op=2 token=1 lease=a owner=A value=10 highest=2
 	`},
+	{"applied-twice", "linearizable", timed, `
+		L grant op=1 token=1 lease=a owner=A
+		A invoke write op=2 token=1 lease=a value=10
+		A send to=store message=3 op=2
+		store deliver to=store message=3 op=2
+		store apply op=2 token=1 lease=a owner=A value=10 highest=1
+		A ok write op=2 token=1
+		A invoke write op=3 token=1 lease=a value=11
+		store apply op=3 token=1 lease=a owner=A value=11 highest=1
+		A ok write op=3 token=1
+		store deliver to=store message=3 op=2 copy=1
+		store apply op=2 token=1 lease=a owner=A value=10 highest=1
+		A invoke read op=4 token=1 lease=a
+		store served op=4 token=1 lease=a owner=A value=10 highest=1
+		A ok read op=4 token=1 value=10
+	`},
 	{"wrong-lease", "lease-identity", timed, `
 		L grant op=1 token=1 lease=a owner=A
 		L expire token=1 lease=a owner=A

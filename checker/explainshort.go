@@ -21,10 +21,14 @@ func (x *explainer) short(f *Finding) {
 	case x.v.Property == noLostUpdate.Name && len(x.quoted) == 3:
 		f.Harm, f.Cause = x.lostUpdate()
 	case x.staleWrite():
-		f.Harm, f.Cause = x.overwritten(), sentences(x.story(e, x.before(), x.last), x.whyApplied())
+		f.Harm, f.Cause = x.overwritten(), sentences(x.story(e, x.before(), x.last), x.whyApplied(), x.remedy())
 	case x.v.Property == fenceSurvives.Name && e.F == history.Served && len(x.quoted) == 3:
 		f.Harm = fmt.Sprintf("%s was acknowledged, and lost when %s came back at #%d",
 			x.name(&x.events[x.quoted[0]]), server(e), x.events[x.quoted[1]].Index)
+		f.Cause = sentences(x.crashBefore(x.quoted[1]), "a store that makes a write durable before it answers keeps it")
+	case e.F == history.Apply && x.ended(e) >= 0:
+		f.Harm = fmt.Sprintf("%s took effect at #%d, after it had been answered at #%d", x.name(e), e.Index, x.events[x.ended(e)].Index)
+		f.Cause = sentences(x.copied(e.Op), "a store that remembers the operations it has served answers a copy without effect")
 	case e.Type == history.OK && e.F.IsMutation() && x.newer() >= 0:
 		o := &x.events[x.newer()]
 		f.Harm = fmt.Sprintf("%s, with %s, succeeded although %s, with %s, had succeeded before it began", x.name(e), x.tokenOf(e), x.name(o), x.tokenOf(o))
@@ -52,7 +56,7 @@ func (x *explainer) at() int {
 }
 
 // openings are the words, none of them a name, with which a sentence may begin.
-var openings = []string{"the ", "a task of ", "process ", "nobody ", "so "}
+var openings = []string{"the ", "a task of ", "a store that ", "a holder that ", "a second copy ", "process ", "nobody ", "so "}
 
 // sentences joins what is not empty to sentences. A name keeps its letters.
 func sentences(parts ...string) string {
@@ -217,9 +221,17 @@ func (x *explainer) whyApplied() string {
 		return fmt.Sprintf("%s had the request from #%d on, before it accepted token %d at #%d, and did not compare again",
 			server(e), x.events[x.ops[k].arrived].Index, x.before(), x.events[brought].Index)
 	case e.Highest != 0:
-		return fmt.Sprintf("%s knew of token %d and applied token %d all the same", server(e), e.Highest, x.tokenNumber(e))
+		return fmt.Sprintf("%s knew of token %d and did not refuse it", server(e), e.Highest)
 	}
 	return ""
+}
+
+// remedy says what would have refused the last event, a stale write.
+func (x *explainer) remedy() string {
+	if e := &x.events[x.last]; e.Highest != 0 && e.Highest < x.before() {
+		return "a store that keeps its greatest token with its values, and as durable, refuses such a write"
+	}
+	return "a store that compares the token with its greatest in the same step as it writes refuses such a write"
 }
 
 func (x *explainer) tokenNumber(e *history.Event) history.Token {
@@ -247,7 +259,7 @@ func (x *explainer) lostUpdate() (harm, cause string) {
 	}
 	harm = fmt.Sprintf("%s, made from the %s that it %s at #%d, overwrote %s, with %s, of #%d: that update is lost",
 		x.name(last), valueText(basis.Value), made, basis.Index, x.name(late), x.tokenOf(late), late.Index)
-	fence := x.fenceBefore(x.quoted[1])
+	remedy, fence := "", x.fenceBefore(x.quoted[1])
 	if own := x.tokenNumber(last); fence < own {
 		at := "was at no token yet"
 		if fence != 0 {
@@ -255,8 +267,40 @@ func (x *explainer) lostUpdate() (harm, cause string) {
 		}
 		cause = fmt.Sprintf("%s had not raised the fence to its token %d before it %s: it %s, and so %s was not refused",
 			clientText(x.client(last)), own, made, at, x.tokenOf(late))
+		remedy = "a holder that raises the fence to its token before it reads has such a write refused"
 	}
-	return harm, sentences(x.story(late, x.tokenNumber(last), x.quoted[1]), cause)
+	return harm, sentences(x.story(late, x.tokenNumber(last), x.quoted[1]), cause, remedy)
+}
+
+// ended returns the position of the reply to a note's operation, when that came
+// before the note, or -1.
+func (x *explainer) ended(note *history.Event) int {
+	if i := x.invocation(note.Op); i >= 0 {
+		if end := x.endOf(i); end >= 0 && x.events[end].Type != history.Info {
+			return end
+		}
+	}
+	return -1
+}
+
+// copied tells that a message came twice.
+func (x *explainer) copied(op int64) string {
+	if k := slices.IndexFunc(x.ops, func(o operation) bool { return o.op == op }); k >= 0 && x.ops[k].arrived >= 0 {
+		if e := &x.events[x.ops[k].arrived]; e.Copy > 0 {
+			return fmt.Sprintf("a second copy of its message arrived at #%d", e.Index)
+		}
+	}
+	return ""
+}
+
+// crashBefore tells of the crash that a restart ended.
+func (x *explainer) crashBefore(restart int) string {
+	for i := restart; i >= 0; i-- {
+		if e := &x.events[i]; e.F == history.Crash && e.Process == x.events[restart].Process {
+			return x.worldText(i) + fmt.Sprintf(" (#%d)", e.Index)
+		}
+	}
+	return ""
 }
 
 // fenceBefore is the greatest token that a store accepted in the scope of a note

@@ -24,6 +24,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"css":       css,
 	"unstopped": unstopped,
 	"sentence":  sentence,
+	"danger":    Danger,
 	"js":        js,
 	"policy":    policy,
 	"thousands": thousands,

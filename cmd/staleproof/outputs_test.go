@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"staleproof/checker"
 	"staleproof/reports"
 )
 
@@ -170,6 +171,15 @@ func TestReportOfResults(t *testing.T) {
 		}
 		if diff := cmp.Diff(pagesIn(t, direct), pagesIn(t, later)); diff != "" {
 			t.Errorf("%v: pages (-direct +of the result):\n%s", args, diff)
+		}
+	}
+}
+
+// TestDangersInWords: the pages say of every fact that is counted what it is.
+func TestDangersInWords(t *testing.T) {
+	for f := range checker.FactCount {
+		if reports.Danger(f.String()) == "" {
+			t.Errorf("expected words for %s", f)
 		}
 	}
 }

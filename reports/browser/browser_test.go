@@ -172,7 +172,7 @@ func TestScriptsOff(t *testing.T) {
 		"textbook": {
 			"A's write 302, with token 1, overwrote B's write 402, with token 2 (at 15.009s)", "token 1 applied at #88 after token 2 was accepted at #49",
 			"A, token 1: granted at 0.001s, expired at 10.001s", "but still began write 302 at 15.008s", "B, token 2: granted at 10.003s, released at 13.013s",
-			"A paused for 12s after it had checked its lease (#36)", "The store knew of token 2 and applied token 1 all the same", "What was planted: the store applies every write",
+			"A paused for 12s after it had checked its lease (#36)", "The store knew of token 2 and did not refuse it. A store that compares the token", "What was planted: the store applies every write",
 			"staleproof replay sp1:", "applies A's write 302 to orders/7", "The same run also broke linearizable",
 		},
 		"read-before-raise": {
