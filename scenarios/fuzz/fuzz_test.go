@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -174,6 +175,24 @@ func TestUsersStore(t *testing.T) {
 		if again := checkedBy(t, store(c.yields)); !strings.Contains(again, c.want) || strings.Contains(again, "draw plan") {
 			t.Errorf("%s: expected %q and no plan, found:\n%s", c.reason, c.want, again)
 		}
+	}
+}
+
+// moody is a store that remembers runs that are over.
+type moody struct{ requests *int }
+
+func (s moody) Write(p *sim.Proc, r model.Request) model.Reply {
+	*s.requests++
+	p.Sleep(time.Duration(*s.requests) * time.Microsecond)
+	return model.OK(r.Value)
+}
+
+// TestNondeterminism: one pass in twenty is run twice here too.
+func TestNondeterminism(t *testing.T) {
+	s := moody{new(int)}
+	opt := scenarios.Options{Properties: []string{"token-order"}, NewStore: func() sim.Handler { return model.Serve(s) }}
+	if out := checkedBy(t, opt); !strings.Contains(out, "the same schedule gave another run") {
+		t.Errorf("expected the store to be reported, found:\n%s", out)
 	}
 }
 

@@ -33,6 +33,9 @@ func Property(sc *scenarios.Scenario, opt scenarios.Options) (property func(*rap
 		p := plans.Draw(t, "plan")
 		o := r.Run(&p)
 		c.judge(t, &p.Params, p.Seed, &o)
+		if err := r.Recheck(p.Seed, &p.Params, &o); err != nil {
+			t.Fatal(err)
+		}
 	}, r.Close, nil
 }
 
