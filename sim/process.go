@@ -58,7 +58,7 @@ type unwind struct{ p *Proc }
 
 // Error is what is printed if nothing recovers from it: on a goroutine that is
 // none of the simulator's.
-func (u unwind) Error() string { return "sim: " + u.p.straying().Error() }
+func (u unwind) Error() string { return u.p.lastWords(u.p.straying()).Error() }
 
 // waitKind says what a blocked task waits for.
 type waitKind uint8

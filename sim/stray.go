@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -41,9 +42,17 @@ func (p *Proc) mustBeInside() {
 		return
 	}
 	if s := p.straying(); !p.w.beat.Accuse(s) {
-		panic(s)
+		panic(p.lastWords(s))
 	}
 	runtime.Goexit()
+}
+
+// lastWords are those of a program that a stray ends.
+func (p *Proc) lastWords(s *watchdog.Stray) error {
+	if !p.w.watched {
+		return fmt.Errorf("sim: %w", s)
+	}
+	return fmt.Errorf("sim: at seed %d, or later: %w", p.w.beat.Seed(), s)
 }
 
 // straying is p as it was found in the hands of another goroutine.
