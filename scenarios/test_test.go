@@ -157,6 +157,19 @@ func TestUsersMistakes(t *testing.T) {
 // unwrapped puts the words of a text on one line.
 func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// TestUsersExitIsRunSeldom: t.Fatal logs its text in every run, so that of a process
+// which calls it there are few: the first, its recheck, one to see it again, and one
+// that is recorded.
+func TestUsersExitIsRunSeldom(t *testing.T) {
+	exits := 0
+	if failure, err := tested(t, "", withHook(func(*sim.Proc) { exits++; runtime.Goexit() })); err != nil || failure == "" {
+		t.Fatalf("expected a failure, found %q, %v", failure, err)
+	}
+	if exits > 4 {
+		t.Errorf("expected at most 4 runs, found %d", exits)
+	}
+}
+
 // TestUsersGoroutine: a goroutine that uses the store's Proc is reported, with the
 // seed, and does not end the program.
 func TestUsersGoroutine(t *testing.T) {
