@@ -120,8 +120,10 @@ type Finding struct {
 	Decisions []string `json:"decisions"`
 	// Work is how much less of it there is than in the scenario, in words:
 	// "2 of 3 clients". Empty where that is not so.
-	Work   []string `json:"work,omitempty"`
-	Replay string   `json:"replay,omitempty"` // the command that reproduces it, for a recorded history the one that judges it again
+	Work []string `json:"work,omitempty"`
+	// Found says how it was found and made small, in words; may be empty.
+	Found  string `json:"found,omitempty"`
+	Replay string `json:"replay,omitempty"` // the command that reproduces it, for a recorded history the one that judges it again
 	// Partial are porcupine's partial linearizations, for a history that it
 	// judged: orders, none of which can be made longer, in which the
 	// specification explains as many operations as possible, each named by its

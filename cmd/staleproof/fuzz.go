@@ -274,7 +274,7 @@ func (f *fuzzed) judge(t *trial, took time.Duration) error {
 		}
 		k, _ := f.Kill(p)
 		told := tell(found.Finding)
-		told.found = fmt.Sprintf("by %s at seed %d; %s", k.Strategy, k.Seed, shrunk(found))
+		told.Found = fmt.Sprintf("by %s at seed %d; %s", k.Strategy, k.Seed, shrunk(found))
 		f.findings = append(f.findings, told)
 	}
 	return nil

@@ -17,7 +17,6 @@ import (
 type told struct {
 	reports.Finding
 	token string // of the replay; empty for a recorded history
-	found string // how it was found and made small; may be empty
 	clock string // the timing of the history, which says what its times are
 	stack string // of a panic
 }
@@ -39,7 +38,7 @@ func tellFound(f *search.Finding, schedules int64) told {
 	if schedules > f.Schedule+1 { // the search went on
 		by += " of " + count(schedules)
 	}
-	t.found = "by " + by + "; " + shrunk(f)
+	t.Found = "by " + by + "; " + shrunk(f)
 	return t
 }
 
@@ -110,7 +109,7 @@ func (c *console) finding(t *told, promised bool) {
 	}
 	c.decisions(t.Decisions, t.token != "")
 	c.field("less work", strings.Join(t.Work, ", "))
-	c.field("found", t.found)
+	c.field("found", t.Found)
 	c.replay(t)
 	if t.stack != "" {
 		c.gap()
