@@ -23,6 +23,7 @@ func (d *drawing) panels() {
 
 const (
 	maxLevels  = 12
+	fewLevels  = 6 // of which some may be of events that are not drawn
 	panelHead  = 26
 	panelFoot  = 14
 	panelSpace = 110 // for the levels, unless two of them need less
@@ -41,23 +42,37 @@ func (d *drawing) panel(scope string, all []acceptance) {
 		i := sort.Search(len(levels), func(i int) bool { return levels[i] >= t })
 		return p.Y + panelHead + step*(len(levels)-1-min(i, len(levels)-1))
 	}
-	last := -100
-	for i := len(levels) - 1; i >= 0; i-- {
-		at := y(levels[i])
-		p.Lines = append(p.Lines, at)
-		if at-last >= 12 {
-			text := levels[i].String()
-			if levels[i] == 0 {
-				text = "none"
+	var taken spans
+	for _, decisive := range []bool{true, false} {
+		for i := len(levels) - 1; i >= 0; i-- {
+			at := y(levels[i])
+			if d.decides(shown, levels[i]) != decisive {
+				continue
 			}
-			p.Levels = append(p.Levels, label{Y: at + 4, Text: text, Anchor: "end"})
-			last = at
+			p.Lines = append(p.Lines, at)
+			if taken.take(at, 12) {
+				text := levels[i].String()
+				if levels[i] == 0 {
+					text = "none"
+				}
+				p.Levels = append(p.Levels, label{Y: at + 4, Text: text, Anchor: "end"})
+			}
 		}
 	}
 	d.line(&p, before, shown, y)
 	d.points(&p, shown, y)
 	d.fig.Panels = append(d.fig.Panels, p)
 	d.fig.Height += p.H
+}
+
+// decides says whether a token is presented or accepted at the violation.
+func (d *drawing) decides(shown []acceptance, t history.Token) bool {
+	for i := range shown {
+		if a := &shown[i]; a.pos == d.violation && (a.token == t || a.greatest == t) {
+			return true
+		}
+	}
+	return false
 }
 
 // split parts what happened before the drawing, of which only the greatest
@@ -76,7 +91,7 @@ func (d *drawing) split(all []acceptance) (before history.Token, shown []accepta
 }
 
 // levels lists the tokens that have a height, lowest first, at most maxLevels:
-// of more, the greatest and those near the violation stay.
+// of more, those of the violation stay, and those that are drawn nearest to it.
 func (d *drawing) levels(before history.Token, shown []acceptance) []history.Token {
 	var all []history.Token
 	add := func(t history.Token) {
@@ -99,11 +114,16 @@ func (d *drawing) levels(before history.Token, shown []acceptance) []history.Tok
 			add(a.noted)
 		}
 	}
-	for i := len(shown) - 1; i >= 0; i-- {
-		add(shown[i].greatest)
-		add(shown[i].token)
-	}
 	add(before)
+	for _, drawn := range []bool{true, false} {
+		for i := len(shown) - 1; i >= 0; i-- {
+			a := &shown[i]
+			if _, ok := d.column[a.pos]; ok == drawn && (drawn || len(all) < fewLevels) {
+				add(a.greatest)
+				add(a.token)
+			}
+		}
+	}
 	return all
 }
 

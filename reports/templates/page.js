@@ -164,7 +164,8 @@ function lookAround(pos) {
   const cited = data.cited.filter((p) => p <= pos && pos - p < 150);
   const from = Math.min(cited.length ? cited[0] - 3 : pos, pos - 40);
   const first = Math.max(from, pos - (reduced.matches ? 24 : 150));
-  look(axisOf(Math.max(0, first)), axisOf(Math.min(data.n - 1, pos + 6)));
+  const a = axisOf(Math.max(0, first)), b = axisOf(Math.min(data.n - 1, pos + 6));
+  look(a, b + (b - a) * (reduced.matches ? 0.1 : 0.03));
 }
 
 function lookAll() { look(axisStart(), axisEnd()); }
@@ -458,25 +459,33 @@ function drawGuides(to) {
 }
 
 // drawBadges numbers the steps. Those that lie on each other share a badge; the
-// violation has one of its own.
+// violation has one of its own, beside which the others make room.
 function drawBadges(to, badges) {
-  let last = null;
-  const shown = [];
+  const shown = [], hits = (a, b) => a.x + a.w / 2 + 2 > b.x - b.w / 2;
   for (const b of badges) {
-    if (last && !last.bad && !b.bad && b.x - last.x < 24) last.steps = last.steps.concat(b.steps);
-    else shown.push((last = { ...b }));
+    shown.push(fitBadge({ ...b }));
+    for (let n = shown.length - 1; n > 0 && !shown[n].bad && !shown[n - 1].bad && hits(shown[n - 1], shown[n]); n--) {
+      const next = shown.pop();
+      shown[n - 1] = fitBadge({ ...shown[n - 1], steps: shown[n - 1].steps.concat(next.steps) });
+    }
   }
-  const bad = shown.find((b) => b.bad);
+  const at = shown.findIndex((b) => b.bad);
+  for (let n = at; n > 0 && hits(shown[n - 1], shown[n]); n--) shown[n - 1].x = shown[n].x - (shown[n].w + shown[n - 1].w) / 2 - 2;
+  for (let n = at; n >= 0 && n < shown.length - 1 && hits(shown[n], shown[n + 1]); n++) shown[n + 1].x = shown[n].x + (shown[n].w + shown[n + 1].w) / 2 + 2;
   for (const b of shown) {
-    const few = b.steps.length > 2 ? b.steps[0] + "–" + b.steps[b.steps.length - 1] : b.steps.join(",");
-    const text = String(few), w = Math.max(18, text.length * 7 + 8);
-    let x = Math.max(frame.gutter + w / 2 + 1, Math.min(frame.width - w / 2 - 1, b.x));
-    const near = bad && !b.bad && w / 2 + 12 - Math.abs(bad.x - x);
-    if (near > 0) x += x <= bad.x ? -near : near;
+    if (b.x - b.w / 2 < frame.gutter || b.x + b.w / 2 > frame.width) continue;
     const g = make("g", { class: "badge" + (b.bad ? " b-violation" : "") }, to);
-    make("rect", { x: x - w / 2, y: 5, width: w, height: 18, rx: 9 }, g);
-    make("text", { x, y: 18, "text-anchor": "middle", "font-weight": 700 }, g, text);
+    make("rect", { x: b.x - b.w / 2, y: 5, width: b.w, height: 18, rx: 9 }, g);
+    make("text", { x: b.x, y: 18, "text-anchor": "middle", "font-weight": 700 }, g, b.text);
   }
+}
+
+// fitBadge gives a badge its text and its place within the lanes.
+function fitBadge(b) {
+  b.text = b.steps.length > 2 ? b.steps[0] + "–" + b.steps[b.steps.length - 1] : b.steps.join(",");
+  b.w = Math.max(18, b.text.length * 7 + 8);
+  b.x = Math.max(frame.gutter + b.w / 2 + 1, Math.min(frame.width - b.w / 2 - 1, b.x));
+  return b;
 }
 
 function drawOps(to) {
