@@ -44,6 +44,9 @@ func (a *app) replayRegressions(dir string, trials []trial) error {
 	if err != nil {
 		return err
 	}
+	if len(files) == 0 && !a.quiet {
+		a.printf("regressions: no file of %s ends in .schedule\n", dir)
+	}
 	good := int64(0)
 	for _, file := range files { // sorted
 		rec, err := readRecorded("run", file)

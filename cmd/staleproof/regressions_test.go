@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -94,5 +95,21 @@ func TestRegressions(t *testing.T) {
 	}
 	if _, out, _ := invoke("run", "textbook", "--defect", "none", "--seeds", "200", "--regressions", dir, "--json"); !strings.Contains(out, `"status":"satisfied","expected":false`) {
 		t.Errorf("expected a line for machines, found:\n%s", out)
+	}
+}
+
+// TestNoRegressions: a folder that holds no schedule, or something else by the name
+// of one, is told.
+func TestNoRegressions(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"run", "textbook", "--defect", "none", "--seeds", "200", "--regressions", dir}
+	if code, out, errs := invoke(args...); code != exitOK || !strings.HasPrefix(out, "regressions: no file of "+dir+" ends in .schedule\n") {
+		t.Errorf("expected exit code 0 and a line, found %d: %s%s", code, out, errs)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "a.schedule"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := invoke(args...); code != exitUsage || out != "" || !oneLineOf(errs, "staleproof: "+filepath.Join(dir, "a.schedule")+": expected a replay token or a schedule file, found a pipe") {
+		t.Errorf("expected exit code 2 and one line, found %d: %s%s", code, out, errs)
 	}
 }
