@@ -166,3 +166,35 @@ func TestPart(t *testing.T) {
 		t.Errorf("expected an error that names the run without a history, found %v", err)
 	}
 }
+
+// TestTenuresOfClientsAlone: how long a lock was held that nobody but its clients
+// tells of.
+func TestTenuresOfClientsAlone(t *testing.T) {
+	for _, test := range []struct {
+		reason string
+		end    history.Type // of the release; 0 is none asked for
+		failed string
+		want   string
+	}{
+		{"never released", 0, "", "not released by then"},
+		{"released", history.OK, "", "released from 0.003s on"},
+		{"of a release without an answer", history.Info, "timeout", "released from 0.003s on"},
+		{"refused", history.Fail, "not found", "asked to release it at 0.003s, refused at 0.004s"},
+	} {
+		var s script
+		s.add(ms, history.Event{Process: "7", Type: history.Invoke, F: history.Acquire, Op: 1})
+		s.add(ms, history.Event{Process: "7", Type: history.OK, F: history.Acquire, Op: 1})
+		s.add(ms, history.Event{Process: "7", Type: history.Invoke, F: history.Release, Op: 2})
+		s.add(ms, history.Event{Process: "7", Type: test.end, F: history.Release, Op: 2, Error: test.failed})
+		s.add(2000*ms, history.Event{Process: "8", Type: history.Invoke, F: history.Acquire, Op: 3})
+		s.add(ms, history.Event{Process: "8", Type: history.OK, F: history.Acquire, Op: 3})
+		if test.end == 0 {
+			s.events = append(s.events[:2], s.events[4:]...)
+		}
+		last := s.events[len(s.events)-1].Index
+		got := viewOf(oneFinding(history.Header{}, &s, Finding{Property: "mutex", Message: "m", Events: []int64{last}})).tenures()
+		if len(got.List) != 2 || got.List[0].Holder != "process 7" || got.List[0].Granted != "acquired at 0.002s" || got.List[0].Ended != test.want || got.Deadlines {
+			t.Errorf("%s: want %q, found %+v", test.reason, test.want, got)
+		}
+	}
+}
