@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"runtime/debug"
-	"time"
 )
 
 // Brief is a [Handler] whose Handle is mostly one step: it does not block but at
@@ -50,17 +49,17 @@ func (w *World) runsHere(n *process) bool {
 }
 
 // nothingStrikes looks ahead, at the yields that the task may come to.
-func (w *World) nothingStrikes(n *process, strikes SiteSet) bool {
+func (w *World) nothingStrikes(n *process, sites SiteSet) bool {
 	for i := range n.yieldsAtMost {
-		for _, s := range [...]struct {
-			site Site
-			list []time.Duration
-		}{{SiteCrash, w.cfg.Restarts}, {SitePause, w.cfg.Pauses}, {SiteSuspend, w.cfg.Suspends}, {SiteStall, w.cfg.Stalls}} {
-			if !strikes.Has(s.site) {
-				continue
+		if w.seeded != nil {
+			if w.seeded.strikesYield(n.id, n.yields+i, sites) {
+				return false
 			}
-			key := Key{Proc: int32(n.id), Site: s.site, Count: n.yields + i}
-			if w.foreseen(key, w.durations(s.list)+1) != 0 {
+			continue
+		}
+		for site := SitePause; site <= SiteCrash; site++ {
+			c := Choice{Key: Key{Proc: int32(n.id), Site: site, Count: n.yields + i}, Options: w.strikes(site) + 1}
+			if sites.Has(site) && c.Options > 1 && w.foreseer.Choose(c) != 0 {
 				return false
 			}
 		}
@@ -68,15 +67,17 @@ func (w *World) nothingStrikes(n *process, strikes SiteSet) bool {
 	return true
 }
 
-// foreseen is what the chooser will answer.
-func (w *World) foreseen(key Key, options int) int {
-	switch {
-	case options < 2:
-		return 0
-	case w.seeded != nil:
-		return w.seeded.answer(key, options)
+// strikes is how many ways a site of yields has to strike.
+func (w *World) strikes(site Site) int {
+	switch site {
+	case SitePause:
+		return w.durations(w.cfg.Pauses)
+	case SiteSuspend:
+		return w.durations(w.cfg.Suspends)
+	case SiteStall:
+		return w.durations(w.cfg.Stalls)
 	}
-	return w.foreseer.Choose(Choice{Key: key, Options: options})
+	return w.durations(w.cfg.Restarts)
 }
 
 // handleHere handles m where it stands: the coroutine that drives the world lends

@@ -230,6 +230,27 @@ func (c *Seeded) Sites() SiteSet {
 // Choose draws the answer to ch.
 func (c *Seeded) Choose(ch Choice) int { return c.answer(ch.Key, ch.Options) }
 
+// strikesMessage and strikesYield report whether one of the sites may be struck
+// there: false is certain, and mostly all that there is to know.
+func (c *Seeded) strikesMessage(proc ID, count uint32, sites SiteSet) bool {
+	k := Key{Proc: int32(proc), Count: count}
+	return sites.Has(SiteDelay) && c.strikes(k, SiteDelay) || sites.Has(SiteHold) && c.strikes(k, SiteHold) ||
+		sites.Has(SiteDrop) && c.strikes(k, SiteDrop) || sites.Has(SiteDuplicate) && c.strikes(k, SiteDuplicate) ||
+		sites.Has(SitePartition) && c.strikes(k, SitePartition)
+}
+
+func (c *Seeded) strikesYield(proc ID, count uint32, sites SiteSet) bool {
+	k := Key{Proc: int32(proc), Count: count}
+	return sites.Has(SitePause) && c.strikes(k, SitePause) || sites.Has(SiteSuspend) && c.strikes(k, SiteSuspend) ||
+		sites.Has(SiteStall) && c.strikes(k, SiteStall) || sites.Has(SiteCrash) && c.strikes(k, SiteCrash)
+}
+
+// strikes is true where answer may be something else than 0.
+func (c *Seeded) strikes(k Key, s Site) bool {
+	k.Site = s
+	return uint16(c.draw(k)>>48) <= c.Rates[s]
+}
+
 func (c *Seeded) answer(k Key, options int) int {
 	r := c.draw(k)
 	rate := uint64(c.Rates[k.Site])

@@ -89,6 +89,51 @@ func TestKeyedDraws(t *testing.T) {
 	}
 }
 
+// TestStrikes: nothing is struck where the short question says that nothing is, and
+// mostly it says so.
+func TestStrikes(t *testing.T) {
+	const n = 20_000
+	for name, ask := range map[string]struct {
+		from, to Site
+		strikes  func(c *Seeded, proc ID, count uint32, sites SiteSet) bool
+	}{
+		"message": {SiteDelay, SitePartition, (*Seeded).strikesMessage},
+		"yield":   {SitePause, SiteCrash, (*Seeded).strikesYield},
+	} {
+		c := &Seeded{Seed: 11, Rates: everySite(1 << 13)}
+		all, missed := SiteSet(0), 0
+		for s := ask.from; s <= ask.to; s++ {
+			all = all.With(s)
+		}
+		for i := range uint32(n) {
+			struck := false
+			for s := ask.from; s <= ask.to; s++ {
+				if c.Choose(Choice{Key: Key{Proc: 2, Site: s, Count: i}, Options: 3}) == 0 {
+					continue
+				}
+				if struck = true; !ask.strikes(c, 2, i, SiteSet(0).With(s)) {
+					t.Fatalf("%s %d: %s is struck, and was denied", name, i, s)
+				}
+			}
+			if !struck && ask.strikes(c, 2, i, all) {
+				missed++
+			}
+		}
+		if missed > n/1000 {
+			t.Errorf("%s: %d of %d times nothing was struck, and that was not known", name, missed, n)
+		}
+		for s := ask.from; s <= ask.to; s++ {
+			c := &Seeded{Seed: 5}
+			c.Rates[s] = Uniform
+			for i := range uint32(1000) {
+				if !ask.strikes(c, 2, i, all) {
+					t.Fatalf("%s %d: %s is uniform, and was denied", name, i, s)
+				}
+			}
+		}
+	}
+}
+
 func everySite(rate uint16) (r Rates) {
 	for i := range r {
 		r[i] = rate

@@ -33,7 +33,7 @@ func (w *World) send(n *process, m *Message) {
 		return
 	}
 	late := int64(w.cfg.Latency)
-	if w.sites&netSites != 0 || len(w.cuts) > 0 {
+	if sites := w.sites & netSites; len(w.cuts) > 0 || sites != 0 && (w.seeded == nil || w.seeded.strikesMessage(n.id, count, sites)) {
 		extra, lost := w.disturb(n, m, count)
 		if lost {
 			return

@@ -378,7 +378,7 @@ func (p *Proc) Yield(label string) {
 		p.mustNotBlock()
 	}
 	n.yields++
-	if w.sites&yieldSites != 0 {
+	if sites := w.sites & yieldSites &^ n.spared; sites != 0 && (w.seeded == nil || w.seeded.strikesYield(n.id, count, sites)) {
 		p.strike(count, label)
 	}
 	if w.script != nil {
@@ -489,18 +489,16 @@ func (p *Proc) After(d time.Duration, body any) {
 	w.schedule(entry{at: n.clock.when(w.now, w.flights[f].deadline), kind: atTimer, proc: n.id, ref: f})
 }
 
-// Serial returns a number that no other call in the run gets, from 1. It names
-// things, such as operations; nothing may be decided by it.
+// Serial returns a number that no other call in the run gets, from 1. It depends
+// on the process and its earlier calls alone. It names things, such as operations;
+// nothing may be decided by it.
 func (p *Proc) Serial() int64 {
 	if p.gone() {
 		return 0
 	}
-	if w, n := p.w, p.n; w.cfg.Timing != Timed { // a number that the process alone determines
-		n.serials++
-		return (n.serials-1)*int64(w.count) + int64(n.id) + 1
-	}
-	p.w.serials++
-	return p.w.serials
+	n := p.n
+	n.serials++
+	return (n.serials-1)*int64(p.w.count) + int64(n.id) + 1
 }
 
 // Scratch returns a place of the world's for memory that is used again, such as

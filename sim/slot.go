@@ -13,7 +13,7 @@ type Slot struct {
 
 // A world has manySlots, two to the power of slotBits.
 const (
-	slotBits  = 10
+	slotBits  = 12
 	manySlots = 1 << slotBits
 )
 

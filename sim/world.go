@@ -109,7 +109,6 @@ type World struct {
 	horizon   int64
 	steps     int // since the last event
 	messages  int64
-	serials   int64
 	sites     SiteSet // those at which something else than 0 may come
 	budget    [siteCount]int32
 	decisions Schedule
@@ -212,7 +211,7 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 	if w.maxEvents <= 0 {
 		w.maxEvents = defaultMaxEvents
 	}
-	w.now, w.digest, w.index, w.events, w.messages, w.serials, w.seq = 0, 0, 0, 0, 0, 0, 0
+	w.now, w.digest, w.index, w.events, w.messages, w.seq = 0, 0, 0, 0, 0, 0
 	w.steps = 0
 	w.horizon = never
 	if cfg.Horizon > 0 {
