@@ -395,6 +395,9 @@ type suitePage struct {
 	Runs    []suiteRun // all, the wrong ones first
 	Matrix  matrix
 	Groups  []failureGroup
+	// Histories says that all runs are recorded histories, Dangers that some run
+	// counts what happened.
+	Histories, Dangers bool
 }
 
 type suiteRun struct {
@@ -459,6 +462,8 @@ func renderSuite(w io.Writer, doc *Document, names [][]string) error {
 			list[i].ScenarioPage = pages[list[i].Scenario]
 		}
 	}
+	p.Histories = histories == len(doc.Runs) && histories > 0
+	p.Dangers = slices.ContainsFunc(doc.Runs, func(r Run) bool { return len(r.Sometimes) > 0 })
 	p.Matrix, p.Groups = newMatrix(doc, names), groups(doc, names)
 	p.Summary = summary(controls, defects, histories, own, schedules)
 	p.Verdict, p.Words = verdict(len(doc.Runs), len(wrong), len(open))

@@ -248,6 +248,8 @@ func pointNote(a acceptance, x, y, taken, next int) *label {
 		}
 		relation := fmt.Sprintf("%s < %s", a.token, a.greatest)
 		texts = append(texts, clipMiddle(a.client, 14)+" "+fate+": "+relation, relation)
+	} else if a.read && a.token > a.greatest && a.greatest != 0 {
+		texts = append(texts, fmt.Sprintf("%s reads, the fence at %s", clipMiddle(a.client, 14), a.greatest), clipMiddle(a.client, 14)+" reads")
 	} else if a.read {
 		texts = append(texts, clipMiddle(a.client, 14)+" reads", clipMiddle(a.client, 14))
 	} else {
