@@ -48,6 +48,7 @@ func Explain(h *history.History, v Violation) Finding {
 		return f
 	}
 	x.last = x.quoted[len(x.quoted)-1]
+	x.index()
 	x.operations()
 	x.maximum()
 	x.neighbours()
@@ -85,6 +86,8 @@ type explainer struct {
 	ops    []operation
 	leases []tenure
 	links  []int // the events picked
+
+	begun, ended map[int64]int // positions of invokes and ends, by operation
 }
 
 // operation is one that the violation quotes.
@@ -197,21 +200,38 @@ func (x *explainer) neighbours() {
 // endOf returns the position of the end of the operation that begins at i, -1
 // when it lies after the last event.
 func (x *explainer) endOf(i int) int {
-	for j := i + 1; j < x.last; j++ {
-		if e := &x.events[j]; e.Op == x.events[i].Op && e.Type.IsEnd() {
-			return j
-		}
+	if end, ok := x.ended[x.events[i].Op]; ok && end > i && end < x.last {
+		return end
 	}
 	return -1
 }
 
 func (x *explainer) invocation(op int64) int {
-	if op == 0 {
-		return -1
+	if i, ok := x.begun[op]; ok {
+		return i
 	}
-	return slices.IndexFunc(x.events[:x.last+1], func(e history.Event) bool {
-		return e.Op == op && e.Type == history.Invoke
-	})
+	return -1
+}
+
+// index finds the beginnings and the ends of the operations up to the last event
+// that is told.
+func (x *explainer) index() {
+	x.begun, x.ended = map[int64]int{}, map[int64]int{}
+	for i := range x.events[:x.last+1] {
+		e := &x.events[i]
+		if e.Op == 0 {
+			continue
+		}
+		where := x.begun
+		if e.Type.IsEnd() {
+			where = x.ended
+		} else if e.Type != history.Invoke {
+			continue
+		}
+		if _, known := where[e.Op]; !known {
+			where[e.Op] = i
+		}
+	}
 }
 
 // presented returns the token and the lease of an event, or those of the

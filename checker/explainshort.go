@@ -26,8 +26,8 @@ func (x *explainer) short(f *Finding) {
 		f.Harm = fmt.Sprintf("%s was acknowledged, and lost when %s came back at #%d",
 			x.name(&x.events[x.quoted[0]]), server(e), x.events[x.quoted[1]].Index)
 		f.Cause = sentences(x.crashBefore(x.quoted[1]), "a store that makes a write durable before it answers keeps it")
-	case e.F == history.Apply && x.ended(e) >= 0:
-		f.Harm = fmt.Sprintf("%s took effect at #%d, after it had been answered at #%d", x.name(e), e.Index, x.events[x.ended(e)].Index)
+	case e.F == history.Apply && x.answered(e) >= 0:
+		f.Harm = fmt.Sprintf("%s took effect at #%d, after it had been answered at #%d", x.name(e), e.Index, x.events[x.answered(e)].Index)
 		f.Cause = sentences(x.copied(e.Op), "a store that remembers the operations it has served answers a copy without effect")
 	case e.Type == history.OK && e.F.IsMutation() && x.newer() >= 0:
 		o := &x.events[x.newer()]
@@ -272,9 +272,9 @@ func (x *explainer) lostUpdate() (harm, cause string) {
 	return harm, sentences(x.story(late, x.tokenNumber(last), x.quoted[1]), cause, remedy)
 }
 
-// ended returns the position of the reply to a note's operation, when that came
+// answered returns the position of the reply to a note's operation, when that came
 // before the note, or -1.
-func (x *explainer) ended(note *history.Event) int {
+func (x *explainer) answered(note *history.Event) int {
 	if i := x.invocation(note.Op); i >= 0 {
 		if end := x.endOf(i); end >= 0 && x.events[end].Type != history.Info {
 			return end
