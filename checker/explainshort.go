@@ -330,5 +330,16 @@ func (x *explainer) stillHeld() string {
 		return sentences(fmt.Sprintf("%s released it only between #%d and #%d", who, x.events[asked].Index, last.Index))
 	}
 	return sentences(fmt.Sprintf("%s asked to release it at #%d and was refused at #%d%s", who, x.events[asked].Index, last.Index, because(last.Error)),
-		fmt.Sprintf("so that release did not free it, and it was not free when %s acquired it at #%d", other, x.events[x.at()].Index))
+		fmt.Sprintf("so that release did not free it, and it was not free when %s acquired it at #%d", other, x.events[x.at()].Index),
+		ranOut(last.Error))
+}
+
+// ranOut reads off the answer to a release that the lock was a lease, which had
+// ended without its holder.
+func ranOut(answer string) string {
+	answer = strings.ToLower(answer)
+	if strings.Contains(answer, "lease") && (strings.Contains(answer, "not found") || strings.Contains(answer, "not-found") || strings.Contains(answer, "expired")) {
+		return "the answer says that the lease behind the lock had ended by itself, unnoticed by its holder, which a mutex never does"
+	}
+	return ""
 }
