@@ -181,7 +181,7 @@ func (w *World) ring(n *process, e entry) {
 	}
 	p.rang()
 	w.tick(n)
-	p.wake(false)
+	p.wakeAlone(false)
 }
 
 func (w *World) ringTimer(n *process, e entry) {

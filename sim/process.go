@@ -172,7 +172,7 @@ func (n *process) accept(m *Message) {
 		for _, p := range n.tasks {
 			if p.waiting == waitCall && p.call == m.Call {
 				p.got = *m
-				p.wake(true)
+				p.wakeAlone(true)
 				return
 			}
 		} // nobody waits any more: a late reply or a copy
@@ -184,7 +184,7 @@ func (n *process) accept(m *Message) {
 		for _, p := range n.tasks {
 			if p.waiting == waitMail {
 				p.got = *m
-				p.wake(true)
+				p.wakeAlone(true)
 				return
 			}
 		}
@@ -197,6 +197,18 @@ func (p *Proc) wake(ok bool) {
 	p.waiting = waitNothing
 	p.gotIt = ok
 	p.n.makeReady(p)
+}
+
+// wakeAlone is wake for a task that an event of the world wakes: no task is ready
+// then, and this one runs at once if its process can run.
+func (p *Proc) wakeAlone(ok bool) {
+	if p.n.frozen || p.n.w.script != nil {
+		p.wake(ok)
+		return
+	}
+	p.waiting = waitNothing
+	p.gotIt = ok
+	p.n.w.alone = p
 }
 
 // kill ends all tasks of n but self, which ends itself.

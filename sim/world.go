@@ -134,6 +134,7 @@ type World struct {
 	processes []*process // all ever made; the first count are in use
 	count     int
 	runnable  []*process
+	alone     *Proc // the task that the last event woke, if it runs at once
 	doomed    []*Proc
 	lives     uint64 // incarnations and tasks there have been, in all runs
 	tasks     uint64
@@ -223,7 +224,7 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 	w.flights, w.freeSlot, w.flying = w.flights[:0], w.freeSlot[:0], 0
 	w.running, w.count = 0, 0
 	w.worldPicks, w.worldTies, w.worldNexts = 0, 0, 0
-	w.cuts, w.runnable = w.cuts[:0], w.runnable[:0]
+	w.cuts, w.runnable, w.alone = w.cuts[:0], w.runnable[:0], nil
 	w.over, w.end, w.panic, w.limits = false, 0, nil, nil
 	w.unusual = false
 	if cfg.Quiet > 0 && cfg.Timing == Timed {
@@ -390,10 +391,18 @@ func (w *World) next() *coro {
 				return c
 			}
 		}
-		if len(w.runnable) == 0 {
-			w.happen()
-		} else if c := w.pick(); c != nil {
-			return c
+		if len(w.runnable) > 0 {
+			if c := w.pick(); c != nil {
+				return c
+			}
+			continue
+		}
+		w.happen()
+		if p := w.alone; p != nil {
+			w.alone = nil
+			w.steps++
+			w.pulse(p.n)
+			return p.c
 		}
 	}
 }
