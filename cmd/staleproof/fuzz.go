@@ -291,16 +291,19 @@ func fuzzStatus(f *search.Fuzz, p search.Progress, began time.Time, limit time.D
 			left = bySeeds
 		}
 	}
+	live, peak := memory()
 	return []string{plural(p.Schedules, count, "schedule"), count(int64(rate)) + "/s", max(0, left).Round(time.Second).String() + " left",
-		count(int64(p.Findings)) + " found", plural(p.Events, count, "event"), "cover " + count(int64(p.Coverage)), fmt.Sprintf("%d MB", peakMemory())}
+		count(int64(p.Findings)) + " found", plural(p.Events, count, "event"), "cover " + count(int64(p.Coverage)), fmt.Sprintf("%d MB of which %.1f live", peak, live)}
 }
 
-// peakMemory is how much memory the program has asked the system for, in MB: the
-// runtime keeps what it gives back in this count.
-func peakMemory() int64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
-	metrics.Read(sample)
-	return int64(sample[0].Value.Uint64() >> 20)
+// memory is, in MB, what was in use when garbage was last collected, and all that
+// the program has asked the system for: the runtime keeps what it gives back in that
+// count. On a machine with too much to do the collector comes late, and the second
+// is more.
+func memory() (live float64, peak int64) {
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}}
+	metrics.Read(samples)
+	return float64(samples[0].Value.Uint64()) / (1 << 20), int64(samples[1].Value.Uint64() >> 20)
 }
 
 // fuzzedLine is a searched scenario for machines.
@@ -442,7 +445,8 @@ func (a *app) fuzzVerdict(results []*result, took time.Duration) string {
 			bad = append(bad, r.complaint())
 		}
 	}
-	effort := fmt.Sprintf(" (%.1f s, %d MB)", took.Seconds(), peakMemory())
+	_, peak := memory()
+	effort := fmt.Sprintf(" (%.1f s, %d MB)", took.Seconds(), peak)
 	switch {
 	case len(bad) > 0:
 		return wrap(a.style(red, "violated:")+" ", "  ", strings.Join(bad, ", ")+effort)
