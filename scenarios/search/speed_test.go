@@ -20,7 +20,7 @@ import (
 // slice is how many schedules are timed at once: few, so that on a machine that
 // others use too some slices meet nobody. Its chunks are small, so that the wait for
 // the last one does not count.
-const slice, sliceChunk = 1024, 8
+const slice, sliceChunk = 384, 4
 
 // BenchmarkSpeedup compares sweeps of the flagship: by one worker on one core, and
 // by two workers on two. What two cores are worth on this machine, where they share
@@ -28,7 +28,7 @@ const slice, sliceChunk = 1024, 8
 // do not know of each other. Everything is timed in turns, and of each the
 // fastest of b.N slices counts:
 //
-//	go test ./scenarios/search -run - -bench Speedup -benchtime 40x
+//	go test ./scenarios/search -run - -bench Speedup -benchtime 600x
 func BenchmarkSpeedup(b *testing.B) {
 	if runtime.NumCPU() < 2 {
 		b.Skip("needs two cores")
