@@ -46,7 +46,15 @@ func (w *World) send(n *process, m *Message) {
 // fly lets m arrive after the given time.
 func (w *World) fly(m *Message, after int64) {
 	w.flying++
-	w.schedule(entry{at: w.now + after, kind: atDelivery, proc: m.To, ref: w.newFlight(m)})
+	at, ref := w.now+after, w.newFlight(m)
+	if !w.soon && w.cfg.Timing == Timed && (len(w.queue) == 0 || at < w.queue[0].at) { // as schedule does: mostly it is the next
+		w.seq++
+		w.soon = true
+		e := &w.soonest
+		e.at, e.seq, e.proc, e.ref, e.kind = at, w.seq, m.To, ref, atDelivery
+		return
+	}
+	w.schedule(entry{at: at, kind: atDelivery, proc: m.To, ref: ref})
 }
 
 // disturb asks what the network does to m: how much later than usual it

@@ -286,9 +286,13 @@ func (p *Proc) waitFor(kind waitKind, timeout time.Duration) bool {
 // task: one that rings too early is scheduled again, so that the timeouts of
 // waits that ended in time cost nothing.
 func (p *Proc) arm(timeout time.Duration) {
-	p.deadline = after(p.n.clock.read(p.w.now), timeout)
-	if c := p.w.cell(); c != nil {
-		c.armed()
+	w, c := p.w, &p.n.clock
+	p.deadline = after(c.read(w.now), timeout)
+	if w.script != nil && w.script.cell != nil {
+		w.script.cell.armed()
+	}
+	if p.alarm != 0 && c.ppm == 0 && p.alarmAt <= w.now+int64(timeout) && w.cfg.Timing == Timed {
+		return // as setAlarm finds, with less arithmetic
 	}
 	p.setAlarm()
 }
