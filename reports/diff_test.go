@@ -198,3 +198,25 @@ func TestTenuresOfClientsAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestHoldsWithoutTokens: of a lock without tokens nothing is done under a hold,
+// and the next acquisition of its holder is no sign that it went on.
+func TestHoldsWithoutTokens(t *testing.T) {
+	for _, token := range []history.Token{0, 5} {
+		var s script
+		do := func(who string, f history.F, op int64) {
+			s.add(ms, history.Event{Process: who, Type: history.Invoke, F: f, Op: op, Token: token})
+			s.add(ms, history.Event{Process: who, Type: history.OK, F: f, Op: op, Token: token})
+		}
+		do("1", history.Acquire, 1)
+		do("1", history.Release, 2)
+		do("1", history.Acquire, 3)
+		do("2", history.Acquire, 4)
+		f := Finding{Property: "mutex", Message: "m", Events: []int64{2, 5, 6, 8}}
+		for _, tenure := range viewOf(oneFinding(history.Header{}, &s, f)).tenures().List {
+			if strings.Contains(tenure.Went, "acquire") {
+				t.Errorf("token %d: an acquisition is nothing done under a hold, found %+v", token, tenure)
+			}
+		}
+	}
+}

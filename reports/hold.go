@@ -131,7 +131,7 @@ func (b *beliefs) observe(pos int) {
 		b.all = append(b.all, h)
 	case ends && h != nil && h.to < 0:
 		h.to = pos
-	case e.Type == history.Invoke && e.F != history.Release && h != nil && h.token == e.Token && e.Token != 0:
+	case e.Type == history.Invoke && e.F != history.Release && h != nil && actsUnder(e, h.token):
 		h.acted = pos
 	}
 }

@@ -146,7 +146,7 @@ func (v *view) lastAct(b *hold) int {
 		if s == nil {
 			continue
 		}
-		if e := &v.h.Events[s.invoke]; e.Token == b.token && e.ClientName() == b.client && s.invoke > b.from {
+		if e := &v.h.Events[s.invoke]; actsUnder(e, b.token) && e.ClientName() == b.client && s.invoke > b.from {
 			last = max(last, s.invoke)
 		}
 	}
@@ -154,6 +154,12 @@ func (v *view) lastAct(b *hold) int {
 		return b.acted
 	}
 	return last
+}
+
+// actsUnder says whether an event presents a token that its client holds. Where
+// locks have no tokens nothing does, and an acquisition asks for a hold of its own.
+func actsUnder(e *history.Event, t history.Token) bool {
+	return t != 0 && e.Token == t && e.F != history.Acquire
 }
 
 var endings = map[history.F]string{history.Expire: "expired", history.Released: "released"}

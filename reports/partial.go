@@ -1,6 +1,10 @@
 package reports
 
-import "strconv"
+import (
+	"strconv"
+
+	"staleproof/model/history"
+)
 
 // A page tells this many partial linearizations, and of each the last steps,
 // which are where it got stuck.
@@ -43,12 +47,12 @@ func (v *view) partial() []linearization {
 	return out
 }
 
-// leftOver lists the operations that were begun by the violation, completed, and
-// are not in an order.
+// leftOver lists the operations that were judged, begun by the violation,
+// completed, and are not in an order.
 func (v *view) leftOver(in map[int64]bool) (left []linearizationStep, more int) {
 	for pos := range v.h.Events {
 		e := &v.h.Events[pos]
-		if s := v.ops[e.Op]; s == nil || s.invoke > v.violation || s.end != pos || in[e.Op] || kindOf(e).Name != "ok" {
+		if s := v.ops[e.Op]; s == nil || s.invoke > v.violation || s.end != pos || in[e.Op] || kindOf(e).Name != "ok" || !v.judgedWith(e) {
 			continue
 		}
 		if len(left) < maxPartialTail {
@@ -58,6 +62,19 @@ func (v *view) leftOver(in map[int64]bool) (left []linearizationStep, more int) 
 		}
 	}
 	return left, more
+}
+
+// judgedWith says whether an operation was judged together with the violation's:
+// it is one on the same register, or under the same fence.
+func (v *view) judgedWith(e *history.Event) bool {
+	broken := &v.h.Events[v.violation]
+	switch {
+	case !e.F.IsStore():
+		return false
+	case v.finding.Property == "register" || v.finding.Property == "cas-register":
+		return e.Resource == broken.Resource
+	}
+	return v.h.Header.Scopes == "global" || e.ScopeName() == broken.ScopeName()
 }
 
 func (v *view) linearizationStep(op int64) linearizationStep {
