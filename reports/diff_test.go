@@ -220,3 +220,45 @@ func TestHoldsWithoutTokens(t *testing.T) {
 		}
 	}
 }
+
+// TestEndsInHoles: what a page leaves out did not fail to happen.
+func TestEndsInHoles(t *testing.T) {
+	for _, test := range []struct {
+		reason string
+		holes  []Hole
+		token  history.Token // of the release that is seen
+		end    history.Type  // of it: an end without its beginning
+		want   string
+	}{
+		{"a whole history without a release", nil, 0, 0, "acquired anew at 0.005s"},
+		{"its release was cut", []Hole{{2, 9}}, 0, 0, "no end of it in these windows"},
+		{"a hole before it cuts nothing of it", []Hole{{1, 9}}, 0, 0, "acquired anew at 0.005s"},
+		{"nor does one after it", []Hole{{4, 9}}, 0, 0, "acquired anew at 0.005s"},
+		{"the beginning of its release was cut", []Hole{{2, 9}}, 5, history.OK, "released at 0.003s"},
+		{"that release is another hold's", []Hole{{2, 9}}, 4, history.OK, "no end of it in these windows"},
+	} {
+		var s script
+		s.add(ms, history.Event{Process: "7", Type: history.Invoke, F: history.Acquire, Op: 1})
+		s.add(ms, history.Event{Process: "7", Type: history.OK, F: history.Acquire, Op: 1, Token: 5})
+		if test.end != 0 {
+			s.add(ms, history.Event{Process: "7", Type: test.end, F: history.Release, Op: 2, Token: test.token})
+			s.now -= ms
+		}
+		s.add(2*ms, history.Event{Process: "7", Type: history.Invoke, F: history.Acquire, Op: 3})
+		s.add(ms, history.Event{Process: "7", Type: history.OK, F: history.Acquire, Op: 3, Token: 6})
+		f := Finding{Property: "mutex", Message: "m", Events: []int64{s.events[len(s.events)-1].Index}, History: &history.History{Events: s.events}}
+		v := viewExcerpt(&f, excerpt{history: f.History, total: 100, gaps: test.holes})
+		if got := v.tenures(); len(got.List) != 2 || got.List[0].Ended != test.want || got.Windows != (test.holes != nil) {
+			t.Errorf("%s: want %q, found %+v", test.reason, test.want, got)
+		}
+	}
+	var s script
+	s.add(ms, history.Event{Process: "coordinator", F: history.Grant, Owner: "A", Token: 5})
+	s.add(ms, history.Event{Process: "coordinator", F: history.Grant, Owner: "B", Token: 6})
+	s.add(ms, history.Event{Process: "store", F: history.Apply, Token: 6})
+	f := Finding{Property: "p", Message: "m", Events: []int64{3}, History: &history.History{Events: s.events}}
+	got := viewExcerpt(&f, excerpt{history: f.History, total: 100, gaps: []Hole{{2, 9}}}).tenures().List
+	if len(got) != 2 || got[0].Ended != noEnd || got[1].Ended != "still in force at the violation" {
+		t.Errorf("expected that of the leases only the one that the finding names has no end in the hole, found %+v", got)
+	}
+}

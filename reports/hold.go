@@ -109,7 +109,8 @@ func (b *beliefs) observe(pos int) {
 	ends := e.F == history.Disbelieve
 	if b.derived {
 		begins = e.Type == history.OK && e.F == history.Acquire
-		ends = e.Type == history.Invoke && e.F == history.Release || e.Type == history.Fail && e.Error == history.Stale
+		ends = e.F == history.Release && (e.Type == history.Invoke || e.Type == history.OK && h != nil && (e.Token == 0 || e.Token == h.token)) ||
+			e.Type == history.Fail && e.Error == history.Stale
 		b.release(h, e, pos)
 	}
 	switch {

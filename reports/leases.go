@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"slices"
 	"strings"
 
 	"staleproof/model/history"
@@ -26,7 +27,8 @@ type tenures struct {
 	Scope     string
 	Deadlines bool // some holder had a deadline of its own
 	List      []tenure
-	More      int // earlier ones that are not listed
+	More      int  // earlier ones that are not listed
+	Windows   bool // of those that the page has a part of the history of
 }
 
 // tenures lists the leases of the violation's scope up to the violation.
@@ -34,7 +36,7 @@ func (v *view) tenures() tenures {
 	if len(v.scopes) == 0 {
 		return tenures{}
 	}
-	t := tenures{Scope: v.scopes[0]}
+	t := tenures{Scope: v.scopes[0], Windows: len(v.holes) > 0}
 	believed := v.believed()
 	all := v.known()
 	if len(all) == 0 {
@@ -80,6 +82,8 @@ func (v *view) tenure(h, belief *hold) tenure {
 	switch {
 	case h.derived:
 		t.Granted, t.Ended = "acquired at "+v.moment(h.from), v.release(h)
+	case v.unseen(h):
+		t.Ended = noEnd
 	case h.to >= 0 && h.to <= v.violation:
 		t.Ended = endings[v.h.Events[h.to].F] + " at " + v.moment(h.to)
 	case h.until != 0 && h.until <= at:
@@ -90,7 +94,7 @@ func (v *view) tenure(h, belief *hold) tenure {
 	}
 	until := v.deadline(belief)
 	switch end := v.beliefEnd(belief); {
-	case h.derived:
+	case h.derived, v.unseen(belief):
 	case end >= 0 && end <= v.violation:
 		t.Deadline = "given up by its holder at " + v.moment(end)
 	case until != 0:
@@ -102,7 +106,10 @@ func (v *view) tenure(h, belief *hold) tenure {
 	return t
 }
 
-const ownDeadline = "its holder's own deadline was "
+const (
+	ownDeadline = "its holder's own deadline was "
+	noEnd       = "no end of it in these windows"
+)
 
 // deadline is until when a holder trusted its lease, as far as it knew at the
 // violation; 0 when it had no deadline.
@@ -119,14 +126,35 @@ func (v *view) deadline(b *hold) int64 {
 // release tells how a hold ended that is read off its holder's operations.
 func (v *view) release(h *hold) string {
 	switch {
+	case v.unseen(h):
+		return noEnd
 	case h.refused > 0:
 		return "asked to release it at " + v.moment(h.asked) + ", refused at " + v.moment(h.refused)
 	case h.asked > 0 && h.asked <= v.violation:
 		return "released from " + v.moment(h.asked) + " on"
 	case h.to >= 0 && h.to <= v.violation:
-		return "lost at " + v.moment(h.to)
+		return loss(&v.h.Events[h.to]) + " at " + v.moment(h.to)
 	}
 	return "not released by then"
+}
+
+// unseen says of a hold without an end that it may have ended where the page
+// leaves events out. The next hold of its client is no end. What the coordinator
+// noted of the leases that the finding names is never left out.
+func (v *view) unseen(h *hold) bool {
+	end := v.violation
+	if h.to >= 0 {
+		if f := v.h.Events[h.to].F; f != history.Acquire && f != history.Believe {
+			return false
+		}
+		end = min(end, h.to)
+	}
+	cut := v.between(h.from, end) > end-h.from-1
+	named := slices.ContainsFunc(sortedKeys(v.cited), func(pos int) bool {
+		e := &v.h.Events[pos]
+		return h.token != 0 && e.ScopeName() == h.scope && (e.Token == h.token || e.Highest == h.token)
+	})
+	return cut && (!named || v.h.Events[h.from].F != history.Grant)
 }
 
 // holder names a client. Recorders often number processes.
@@ -163,6 +191,19 @@ func actsUnder(e *history.Event, t history.Token) bool {
 }
 
 var endings = map[history.F]string{history.Expire: "expired", history.Released: "released"}
+
+// loss tells how a hold ended whose release nobody asked for, by the event.
+func loss(e *history.Event) string {
+	switch e.F {
+	case history.Acquire:
+		return "acquired anew"
+	case history.Release:
+		return "released"
+	case history.Crash:
+		return "its holder crashed"
+	}
+	return "its holder was refused"
+}
 
 // beliefEnd is the position at which a belief ended by an event, before it
 // would have by itself; -1 when it did not.
