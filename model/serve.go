@@ -36,7 +36,8 @@ type StoreDeleter interface {
 // Serve makes a process of a user's store. It notes in the history what the store
 // did, at the moment of the answer: a write is taken to be applied in the step in
 // which Write returns [OK]. A store that goes on after its write took effect (it
-// yields, syncs its disk, calls another process) says [Applied] where that was.
+// yields, calls another process) says [Applied] where that was: a store that may
+// crash, where the write is durable.
 // Copies of a message are answered from a record of replies, so that the store
 // need not know of them. At the arrival of each request the store may crash.
 func Serve(s StoreServer) sim.Handler {
@@ -47,8 +48,10 @@ func Serve(s StoreServer) sim.Handler {
 }
 
 // Applied notes that the write r took effect in this step, before Write returns:
-// call it right after the change, and then return [OK]. p is the task that was
-// given to Write; for any other process Applied does nothing.
+// call it right after the change, and then return [OK]. In a store that may crash
+// call it after [sim.Proc.Sync]: what a crash can still undo has not taken effect,
+// and to have lost it would be a violation. p is the task that was given to Write;
+// for any other process Applied does nothing.
 func Applied(p *sim.Proc, r Request) {
 	if s, ok := p.Handler().(*served); ok && !slices.Contains(s.early, r.Op) {
 		s.early = append(s.early, r.Op)

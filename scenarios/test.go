@@ -31,8 +31,8 @@ type testConfig struct {
 
 // WithStore puts a user's store in the place of the scenario's: newStore makes it
 // afresh, at the start and after every crash. It does not crash unless
-// [WithStoreCrashes] says so. See [model.StoreServer] for what it
-// has to do.
+// [WithStoreCrashes] says so, but in the scenario store-forgets, which is about
+// that. See [model.StoreServer] for what it has to do.
 func WithStore(newStore func() model.StoreServer) Option {
 	return func(c *testConfig) {
 		if newStore == nil {
@@ -55,7 +55,7 @@ func WithStore(newStore func() model.StoreServer) Option {
 }
 
 // WithStoreCrashes lets the user's store crash: it starts again from what it put
-// on its disk and synced. Without this option it never crashes.
+// on its disk and synced. Without this option it crashes in store-forgets alone.
 func WithStoreCrashes() Option {
 	return func(c *testConfig) { c.opt.StoreCrashes = true }
 }
@@ -102,6 +102,9 @@ func Test(t *testing.T, scenario string, options ...Option) {
 // run runs the seeds, or replays a token if there is one, on a goroutine of its
 // own: a run that blocks outside the simulator is left behind.
 func (c *testConfig) run(name string, sc *Scenario, token string) (string, error) {
+	if sc.Searched {
+		return "", fmt.Errorf("scenario %s is searched exhaustively, and without a store of yours: expected one that runs under seeds, such as textbook; run staleproof explore %s", sc.Name, sc.Name)
+	}
 	r, err := NewRunner(sc, c.opt)
 	if err != nil {
 		return "", err

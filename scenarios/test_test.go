@@ -197,3 +197,19 @@ func TestUsersBlock(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestSearchedScenario: a scenario that is only searched has no place for a user's
+// store, and must not pass because nothing was tried.
+func TestSearchedScenario(t *testing.T) {
+	for _, sc := range AllScenarios() {
+		if !sc.Searched {
+			continue
+		}
+		c := testConfig{seeds: 10, limit: 10 * time.Second}
+		WithStore(func() model.StoreServer { return &twoStep{} })(&c)
+		failure, err := c.run("TestTwoStep", sc, "")
+		if err == nil || failure != "" || !strings.Contains(err.Error(), "run staleproof explore "+sc.Name) {
+			t.Errorf("%s: failure %q, error %v; want an error that names the command", sc.Name, failure, err)
+		}
+	}
+}

@@ -586,7 +586,7 @@ func (p *Proc) Append(value any) {
 	r.log, r.value = true, value
 }
 
-// Sync makes everything put so far durable so far durable. The process may crash just before.
+// Sync makes everything put so far durable. The process may crash just before.
 func (p *Proc) Sync() {
 	p.Yield("sync")
 	p.n.disk.sync(len(p.n.disk.pending))

@@ -110,7 +110,7 @@ func (e *divergedError) Error() string {
 	if e.at != nil {
 		where = e.at.Error()
 	}
-	return where + ": the code or the schedule is not the one that was recorded; replay with --schedule FILE writes the decisions without the digest, and that file runs whatever the code is now"
+	return where + ": the code or the schedule is not the one that was recorded; replay with --schedule FILE writes the decisions without the digest, and that file runs whatever the code is now; the token of a test is replayed by that test, with STALEPROOF_REPLAY"
 }
 
 // replayed is a run that has been had again.
