@@ -124,6 +124,10 @@ type Finding struct {
 	// Found says how it was found and made small, in words; may be empty.
 	Found  string `json:"found,omitempty"`
 	Replay string `json:"replay,omitempty"` // the command that reproduces it, for a recorded history the one that judges it again
+	// Broken are all properties that the run of this finding breaks, and Digest
+	// is the run's, which its replay prints. Both are empty for a recorded history.
+	Broken []string `json:"broken,omitempty"`
+	Digest string   `json:"digest,omitempty"`
 	// Partial are porcupine's partial linearizations, for a history that it
 	// judged: orders, none of which can be made longer, in which the
 	// specification explains as many operations as possible, each named by its

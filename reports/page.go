@@ -193,9 +193,18 @@ func unstopped(s string) string { return strings.TrimSuffix(s, ".") }
 // siblingFinding is another property that the same run broke.
 type siblingFinding struct{ Property, Page string }
 
-// siblings lists what else a run broke, with the pages of those that have one.
+// siblings lists what else the run of a finding broke, with the pages of those that
+// have one. Where that is not told it lists what all runs broke together.
 func siblings(r *Run, finding int, names []string) []siblingFinding {
 	var list []siblingFinding
+	if f := &r.Findings[finding]; len(f.Broken) > 0 {
+		for _, name := range f.Broken {
+			if name != f.Property {
+				list = append(list, siblingFinding{name, pageOf(r, name, names)})
+			}
+		}
+		return list
+	}
 	pages := map[string]bool{r.Findings[finding].Property: true}
 	for i := range r.Findings {
 		if i != finding {
@@ -209,6 +218,15 @@ func siblings(r *Run, finding int, names []string) []siblingFinding {
 		}
 	}
 	return list
+}
+
+// pageOf names the page of a property that was broken, empty when it has none.
+func pageOf(r *Run, property string, names []string) string {
+	i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Property == property })
+	if i < 0 {
+		return ""
+	}
+	return names[i]
 }
 
 // tokens says whether the history has any.

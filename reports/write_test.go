@@ -307,3 +307,16 @@ func TestRecordedIsNoControl(t *testing.T) {
 		}
 	}
 }
+
+// TestSiblingsOfOneRun: a finding's own run says what else it broke, whatever other
+// runs broke.
+func TestSiblingsOfOneRun(t *testing.T) {
+	r := &Run{Broken: []string{"a", "b", "c"}, Findings: []Finding{{Property: "a", Broken: []string{"d", "a", "b"}}, {Property: "b"}}}
+	names := []string{"a.html", "b.html"}
+	if diff := cmp.Diff([]siblingFinding{{"d", ""}, {"b", "b.html"}}, siblings(r, 0, names)); diff != "" {
+		t.Errorf("of a finding that tells it (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]siblingFinding{{"a", "a.html"}, {"c", ""}}, siblings(r, 1, names)); diff != "" {
+		t.Errorf("of one that does not (-want +got):\n%s", diff)
+	}
+}

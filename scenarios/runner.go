@@ -195,6 +195,7 @@ type Finding struct {
 	Scenario  string
 	Defects   model.Defects
 	Run       Recorded // its token replays it
+	Broken    []string // every property that the run breaks
 	Decisions []string // in words
 	Work      []string // that is less than the scenario's, in words
 	History   *history.History
@@ -215,7 +216,7 @@ func (r *Runner) Explain(p *Params, seed uint64, s sim.Schedule, digest uint64, 
 			continue
 		}
 		v.Events = slices.Clone(v.Events)
-		f := &Finding{Scenario: r.sc.Name, Defects: r.opt.Defects, History: h,
+		f := &Finding{Scenario: r.sc.Name, Defects: r.opt.Defects, History: h, Broken: o.Broken(),
 			Run: Recorded{Scenario: r.sc.Name, Revision: r.sc.Revision, Defects: r.opt.Defects, Timing: r.opt.Timing, Params: *p, Seed: seed, Schedule: taken, Digest: digest, Marks: MarksOf(h)}}
 		f.Finding = r.explain(h, v)
 		f.Decisions, f.Work = r.Decisions(p, taken), r.Work(p)

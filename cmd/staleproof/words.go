@@ -27,6 +27,7 @@ func tell(f *scenarios.Finding) told {
 	t.Decisions, t.Work = f.Decisions, f.Work
 	t.token = f.Run.Token()
 	t.Replay = replayCommand(t.token)
+	t.Broken, t.Digest = f.Broken, fmt.Sprintf("%016x", f.Run.Digest)
 	t.stack = f.Stack
 	return t
 }
@@ -110,11 +111,22 @@ func (c *console) finding(t *told, promised bool) {
 	c.decisions(t.Decisions, t.token != "")
 	c.field("less work", strings.Join(t.Work, ", "))
 	c.field("found", t.Found)
+	c.field("also", t.others())
 	c.replay(t)
 	if t.stack != "" {
 		c.gap()
 		c.printf("%s\n", strings.TrimSpace(t.stack))
 	}
+}
+
+// others says what else the run of a finding broke, unless that is told next, as
+// of a run that was replayed.
+func (t *told) others() string {
+	others := slices.DeleteFunc(slices.Clone(t.Broken), func(p string) bool { return p == t.Property })
+	if t.Replay == "" || len(others) == 0 {
+		return ""
+	}
+	return "the same run broke " + strings.Join(others, ", ")
 }
 
 // broke prints what was broken.
