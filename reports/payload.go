@@ -20,6 +20,7 @@ type payload struct {
 	Total     int64      `json:"total"`  // events of the run
 	Gaps      []int64    `json:"gaps"`   // position and events left out before it, in turn
 	Violation int        `json:"violation"`
+	Guilty    int        `json:"guilty"` // which of the operations the violation belongs to, or -1
 	Cited     []int      `json:"cited"`
 	Links     []int      `json:"links"` // position and step of the chain, in turn
 	Strings   []string   `json:"strings"`
@@ -242,6 +243,7 @@ func kindOf(e *history.Event) kind {
 func (k *packer) operations() {
 	c := &k.p.Ops
 	c.Label = newTexts(k.strings)
+	k.p.Guilty = -1
 	for pos := range k.h.Events {
 		e := &k.h.Events[pos]
 		s := k.ops[e.Op]
@@ -251,6 +253,9 @@ func (k *packer) operations() {
 		class := "open"
 		if s.end >= 0 {
 			class = k.h.Events[s.end].Type.String()
+		}
+		if k.violation >= 0 && k.h.Events[k.violation].Op == e.Op {
+			k.p.Guilty = len(c.From)
 		}
 		k.span(c, class, k.lane(e.Process), -1, pos, s.end, brief(e))
 	}

@@ -80,12 +80,13 @@ func every(t *testing.T) map[string]string {
 	}
 	keep := func(name string, doc *reports.Document) string { return writeTo(t, filepath.Join(kept, name), doc) }
 	pages = map[string]string{"long": keep("long", finding(long(3000, 5))), "windows": keep("windows", streamed(260_000)), "diff": diff(t, kept)}
-	for _, name := range []string{"textbook", "store-forgets", "read-before-raise", "lock", "register"} {
+	for _, name := range []string{"textbook", "store-forgets", "read-before-raise", "lock", "register", "recorded"} {
 		pages[name] = keep(name, result(t, name))
 	}
 	pages["index"] = beside(pages["textbook"], "index.html")
 	pages["scenario"] = beside(pages["textbook"], "scenario-textbook.html")
 	pages["history"] = beside(pages["lock"], "index.html")
+	pages["names"] = keep("names", named(t))
 	green := result(t, "textbook")
 	green.Runs[0].Expected = true
 	pages["green"] = beside(keep("green", green), "index.html")

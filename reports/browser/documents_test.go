@@ -29,6 +29,33 @@ func result(t *testing.T, name string) *reports.Document {
 // the textbook scenario ignores tokens.
 func textbook(t *testing.T) *reports.Document { return result(t, "textbook") }
 
+// named is the finding of textbook with names as long as those of real systems.
+// The result "recorded" has such names too.
+func named(t *testing.T) *reports.Document {
+	t.Helper()
+	doc := textbook(t)
+	long := map[string]string{"A": "worker-eu-west-1a", "B": "worker-eu-west-1b", "store": "postgres-primary-eu-west-1", "manager": "lease-manager-eu"}
+	for i := range doc.Runs[0].Findings {
+		for j := range doc.Runs[0].Findings[i].History.Events {
+			e := &doc.Runs[0].Findings[i].History.Events[j]
+			for _, s := range []*string{&e.Process, &e.Owner, &e.To, &e.Client} {
+				if to := long[*s]; to != "" {
+					*s = to
+				}
+			}
+			for _, k := range []*history.Token{&e.Token, &e.Highest} {
+				if *k != 0 {
+					*k += 1040
+				}
+			}
+			if e.Resource != "" {
+				e.Resource = "accounts/customer-4711"
+			}
+		}
+	}
+	return doc
+}
+
 // long has n events of clients that take turns, refusals among them, and ends in
 // a stale write that is applied.
 func long(n, clients int) *history.History {

@@ -239,7 +239,33 @@ const cell = 4;        // pixels below which events are drawn as density
 const mostLanes = 24;
 const mostMarks = 250;
 const mostSpans = 90; // of each sort
-const frame = { width: 0, gutter: 0, row: [], rows: [], height: 0 };
+const frame = { width: 0, gutter: 0, narrow: false, row: [], rows: [], height: 0 };
+
+// measure is how wide a text is, in a font of the lanes.
+const small = "11px system-ui, sans-serif", bold = "650 12.5px system-ui, sans-serif";
+const pen = document.createElement("canvas").getContext("2d");
+function measure(text, font = small) {
+  pen.font = font;
+  return pen.measureText(text).width;
+}
+
+// fit is the longest of a text's clippings that is not wider than room.
+function fit(text, room, font) {
+  for (let most = [...text].length; most > 3; most--) {
+    const s = clip(text, most);
+    if (measure(s, font) <= room) return s;
+  }
+  return clip(text, 3);
+}
+
+// gutter is the width beside the lanes: that of the longest name, within reason.
+// On a telephone names have a line of their own, and only levels are beside.
+function gutter() {
+  const level = data.fence.pos.length ? Math.max(...["none", data.tokens[data.tokens.length - 1]].map((t) => measure(clip(t, 8)))) : 0;
+  if (frame.narrow) return Math.ceil(Math.max(8, level + 8));
+  const names = [...frame.rows.map((r) => r.name), ...(level ? [data.strings[currentScope()] || ""] : [])];
+  return Math.ceil(Math.min(frame.width * 0.2, Math.max(112, level + 24, ...names.map((n) => measure(n, bold) + 20))));
+}
 
 const px = (at) => frame.gutter + ((at - state.from) / (state.to - state.from)) * (frame.width - frame.gutter);
 const clampX = (x) => Math.max(frame.gutter - 20, Math.min(frame.width + 20, x));
@@ -254,13 +280,14 @@ function layout() {
   frame.rows = [];
   frame.row = lanes.map(() => -1);
   let y = 34;
-  const add = (name, role) => {
-    const h = role === "client" ? 70 : 54;
-    frame.rows.push({ name, role, y, h, mid: y + (role === "client" ? 28 : 26), band: y + 46 });
+  const add = (name, role, above = 0) => { // above it a label may have to clear the sign of the violation
+    const head = above + (frame.narrow ? 14 : 0), h = head + (role === "client" ? 70 : 54); // on a telephone the name is above
+    frame.rows.push({ name, role, y, h, mid: y + head + (role === "client" ? 28 : 26), band: y + head + 46 });
     y += h;
     return frame.rows.length - 1;
   };
-  lanes.forEach((l, i) => { if (keep.has(i)) frame.row[i] = add(l.name, l.role); });
+  const alarmed = data.violation >= 0 ? data.events.lane[data.violation] - 1 : -1;
+  lanes.forEach((l, i) => { if (keep.has(i)) frame.row[i] = add(l.name, l.role, i === alarmed && l.role === "client" ? 10 : 0); });
   const rest = frame.row.filter((r) => r < 0).length;
   if (rest) {
     const row = add(rest + " other lanes", "client");
@@ -268,7 +295,8 @@ function layout() {
   }
   frame.lanesBottom = y;
   frame.fenceTop = y;
-  frame.height = y + (data.fence.pos.length ? 112 : 0) + 40;
+  frame.height = y + (data.fence.pos.length ? 126 : 0) + 40;
+  frame.gutter = gutter();
 }
 
 const rowOf = (lane) => (lane < 0 ? undefined : frame.rows[frame.row[lane]]);
@@ -283,7 +311,7 @@ function render() {
 function draw() {
   const svg = $("lanes");
   frame.width = Math.max(280, Math.floor($("canvas").clientWidth));
-  frame.gutter = frame.width < 620 ? 8 : 112;
+  frame.narrow = frame.width < 620;
   layout();
   svg.setAttribute("viewBox", `0 0 ${frame.width} ${frame.height}`);
   svg.setAttribute("height", frame.height);
@@ -294,10 +322,11 @@ function draw() {
   make("rect", { x: frame.gutter, y: 0, width: frame.width - frame.gutter, height: frame.height }, plot);
   drawRows(ground, front);
   drawGaps(clipped, lo, hi);
+  const labels = labelOps();
   drawShades(clipped);
   drawHolds(clipped);
   drawGuides(clipped);
-  drawOps(clipped);
+  drawOps(clipped, labels);
   drawMessages(clipped, hi - lo);
   drawMarks(clipped, lo, hi);
   drawFence(ground, clipped, front, lo, hi);
@@ -309,11 +338,11 @@ function draw() {
 }
 
 function drawRows(ground, front) {
-  const narrow = frame.gutter < 50;
+  const narrow = frame.narrow;
   frame.rows.forEach((r, i) => {
     if (i % 2) make("rect", { class: "lane-alt", x: 0, y: r.y, width: frame.width, height: r.h }, ground);
     make("path", { class: "wire", d: `M${frame.gutter} ${r.mid}H${frame.width}` }, ground);
-    const name = make("text", { class: "lane-name", x: 8, y: narrow ? r.y + 12 : r.mid + (r.name === r.role ? 4 : -2) }, front, clip(r.name, 14));
+    const name = make("text", { class: "lane-name", x: 8, y: narrow ? r.y + 12 : r.mid + (r.name === r.role ? 4 : -2) }, front, fit(r.name, narrow ? frame.width - 20 : frame.gutter - 16, bold));
     make("title", {}, name, r.name);
     if (!narrow && r.name !== r.role) make("text", { class: "t-muted", x: 8, y: r.mid + 13 }, front, r.role);
   });
@@ -371,11 +400,21 @@ function drawShades(to) {
 }
 
 function shadeLabel(g, x, r, label, kind) {
-  const a = Math.max(x.a, frame.gutter + (frame.gutter < 50 ? 12 + Math.min(14, r.name.length) * 8 : 0)), b = Math.min(x.b, frame.width);
-  const text = [label, label.split(" ").slice(0, 3).join(" "), kind].find((t) => t.length * 7 + 12 <= b - a);
-  if (!text) return;
-  make("text", { class: "t-paused halo", x: (a + b) / 2, y: r.y + 14, "text-anchor": "middle" }, g, text);
-  reserve(r, "top", (a + b) / 2 - text.length * 3.5, (a + b) / 2 + text.length * 3.5);
+  const a = Math.max(x.a, frame.gutter), b = Math.min(x.b, frame.width);
+  for (const text of [label, label.split(" ").slice(0, 3).join(" "), kind]) {
+    const half = text.length * 3.5;
+    const at = [(a + b) / 2, a + half + 6, b - half - 6].find((at) => half * 2 + 12 <= b - a && clearOfSign(r, at - half, at + half) && reserve(r, "top", at - half, at + half));
+    if (at === undefined) continue;
+    make("text", { class: "t-paused halo", x: at, y: r.mid - 12, "text-anchor": "middle" }, g, text);
+    return;
+  }
+}
+
+// clearOfSign says whether a line of text above a row keeps off the sign of the
+// violation.
+function clearOfSign(r, from, to) {
+  const x = px(axisOf(data.violation)), half = 21;
+  return data.violation < 0 || rowOf(data.events.lane[data.violation] - 1) !== r || from > x + half || to < x - half;
 }
 
 // reserve takes a part of a line of text of a row; it says whether that was free.
@@ -488,38 +527,55 @@ function fitBadge(b) {
   return b;
 }
 
-function drawOps(to) {
-  const o = data.ops, free = new Map();
-  let drawn = 0;
-  for (let i = 0; i < o.from.length && drawn < mostSpans; i++) {
+// labelOps gives the operations their labels: that of the violation first, and
+// the others where the next one of their lane leaves room.
+function labelOps() {
+  const o = data.ops, labels = new Map();
+  const place = (i, decisive) => {
     const x = extent(o.from[i], o.to[i]), r = rowOf(o.lane[i]);
-    if (!x || !r || x.w < cell) continue;
+    if (!x || !r || (x.w < cell && !decisive)) return false;
+    const text = o.label.get(i), width = text.length * 6.2;
+    let at = Math.max(x.a, frame.gutter + 2);
+    if (decisive) at = Math.max(frame.gutter + 2, Math.min(at, frame.width - width - 2));
+    else if (x.b < at + 8 || at + width >= nextOp(o, i) || at + width >= frame.width) return true;
+    if (reserve(r, "top", at, at + width + 4)) labels.set(i, { text, x: at, y: r.mid - (clearOfSign(r, at, at + width) ? 12 : 24) });
+    return true;
+  };
+  if (data.guilty >= 0) place(data.guilty, true);
+  for (let i = 0, n = 0; i < o.from.length && n < mostSpans; i++) {
+    if (i !== data.guilty && place(i, false)) n++;
+  }
+  return labels;
+}
+
+function drawOps(to, labels) {
+  const o = data.ops;
+  let drawn = 0;
+  for (let i = 0; i < o.from.length && (drawn < mostSpans || i <= data.guilty); i++) {
+    const x = extent(o.from[i], o.to[i]), r = rowOf(o.lane[i]);
+    if (!x || !r || (i !== data.guilty && (x.w < cell || drawn >= mostSpans))) continue;
     drawn++;
-    drawOp(to, o, i, x, r, free);
+    drawOp(to, o, i, x, r, labels.get(i));
   }
 }
 
-function drawOp(to, o, i, x, r, free) {
+function drawOp(to, o, i, x, r, label) {
   const end = data.strings[o.class[i]], open = end === "info" || end === "open";
-  const g = make("g", {}, to);
+  const g = make("g", i === data.guilty ? { class: "guilty" } : {}, to);
   make("title", {}, g, nameOf(o.from[i]) + " " + data.words.get(o.from[i]));
   make("path", { class: "op-bar", fill: "none", "stroke-width": 4, "stroke-dasharray": open ? "5 4" : "none", d: `M${x.a} ${r.mid}H${x.b}` }, g);
   make("path", { class: "op-edge", fill: "none", "stroke-width": 2, d: `M${x.a} ${r.mid - 6}v12` + (end === "fail" ? `M${x.b - 4} ${r.mid - 4}l8 8m0-8l-8 8` : "") }, g);
   if (end === "ok") make("circle", { class: "op-dot", cx: x.b, cy: r.mid, r: 4 }, g);
   if (end === "info") make("circle", { class: "op-ring", cx: x.b, cy: r.mid, r: 3.5 }, g);
-  const label = o.label.get(i), at = Math.max(x.a, frame.gutter + (frame.gutter < 50 ? 70 : 2));
-  const next = nextOp(o, i);
-  const width = label.length * 6.2;
-  if (at >= (free.get(r) || 0) && at + width < next && at + width < frame.width && reserve(r, "top", at, at + width)) {
-    make("text", { class: "halo", x: at, y: r.mid - 12 }, g, label);
-    free.set(r, at + width + 6);
-  }
+  if (label) make("text", { class: "halo", x: label.x, y: label.y }, g, label.text);
 }
 
-// nextOp is where the next label of the same lane may begin.
+// nextOp is where the next label of the same lane may begin. An operation that
+// begins within another leaves the label to that.
 function nextOp(o, i) {
   for (let j = i + 1; j < o.from.length && j < i + 200; j++) {
-    if (frame.row[o.lane[j]] === frame.row[o.lane[i]]) return px(axisOf(o.from[j])) - 4;
+    const within = o.to[i] < 0 || o.to[i] > o.from[j];
+    if (!within && frame.row[o.lane[j]] === frame.row[o.lane[i]]) return px(axisOf(o.from[j])) - 4;
   }
   return Infinity;
 }
@@ -534,6 +590,8 @@ function drawMessages(to, visible) {
     if (plain && room < cell && state.axis !== "time") continue;
     const x = extent(m.from[i], m.to[i]), a = rowOf(m.lane[i]), b = rowOf(m.other[i]);
     if (!x || !a || !b || (plain && state.axis === "time" && x.w < 2 && room < cell)) continue;
+    // Of what ends at the very edge only a tip would be left.
+    if (m.to[i] >= 0 && px(axisOf(m.from[i])) < frame.gutter && x.b < frame.gutter + 12) continue;
     drawn++;
     drawMessage(to, m, i, kind, x, a, b);
   }
@@ -614,7 +672,8 @@ function drawSymbol(to, pos, x, row) {
   if (symbol || pos === data.violation) make("use", { href: "#" + (symbol || "m-alarm") }, g);
   if (pos === state.selected) make("circle", { class: "chosen", r: pos === data.violation ? 19 : 15 }, g);
   const token = data.tokens[data.events.token[pos]];
-  if (token && row.role !== "client" && symbol && token.length < 4 && reserve(row, "foot", x - token.length * 3.5, x + token.length * 3.5)) make("text", { class: "t-muted halo", y: pos === data.violation ? 31 : pos === state.selected ? 28 : 21, "text-anchor": "middle" }, g, token);
+  const half = token.length * 3.5, whole = x - half > frame.gutter && x + half < frame.width;
+  if (token && row.role !== "client" && symbol && whole && token.length < 6 && reserve(row, "foot", x - half, x + half)) make("text", { class: "t-muted halo", y: pos === data.violation ? 31 : pos === state.selected ? 28 : 21, "text-anchor": "middle" }, g, token);
   return true;
 }
 
@@ -634,7 +693,7 @@ function drawFence(ground, to, front, lo, hi) {
     least = Math.min(least, f.token[i]);
     most = Math.max(most, f.token[i], f.greatest[i]);
   }
-  const top = frame.fenceTop + (frame.gutter < 50 ? 38 : 30), y = (t) => top + (most === least ? 34 : ((most - t) / (most - least)) * 68);
+  const top = frame.fenceTop + (frame.narrow ? 34 : 46), y = (t) => top + (most === least ? 34 : ((most - t) / (most - least)) * 68);
   fenceLabels(ground, front, y, least, most, inView);
   let d = `M${frame.gutter} ${y(before)}`, at = before, lastX = -1;
   for (const i of inView) {
@@ -650,17 +709,23 @@ function drawFence(ground, to, front, lo, hi) {
 }
 
 function fenceLabels(ground, front, y, least, most, inView) {
-  const f = data.fence, narrow = frame.gutter < 50;
-  make("text", { class: "t-muted", x: 8, y: frame.fenceTop + 14 }, front, narrow ? "highest accepted token of " + clip(data.strings[currentScope()], 22) : "highest token");
-  if (!narrow) make("text", { class: "lane-name", x: 8, y: frame.fenceTop + 30 }, front, clip(data.strings[currentScope()], 12));
-  const levels = [...new Set([most, least, ...inView.map((i) => f.greatest[i])])].sort((a, b) => b - a);
-  let last = -100;
-  for (const t of levels.slice(0, 400)) {
-    if (y(t) - last < 13) continue;
-    last = y(t);
+  const f = data.fence, narrow = frame.narrow, scope = data.strings[currentScope()];
+  const head = "highest accepted token of ", label = { class: "t-muted", x: 8, y: frame.fenceTop + 14 };
+  const name = narrow ? make("text", label, front, head + fit(scope, frame.width - 20 - measure(head))) :
+    make("text", { class: "lane-name", x: 8, y: frame.fenceTop + 30 }, front, fit(scope, frame.gutter - 16, bold));
+  make("title", {}, name, scope);
+  if (!narrow) make("text", label, front, "highest token");
+  const levels = [...new Set([most, least, ...inView.map((i) => f.greatest[i])])].sort((a, b) => b - a).slice(0, 400);
+  // Those of the violation first, which may be what was presented below the line.
+  const decisive = inView.filter((i) => f.pos[i] === data.violation || f.token[i] < f.greatest[i]).slice(0, 400).flatMap((i) => [f.token[i], f.greatest[i]]);
+  const taken = [];
+  for (const t of new Set([...decisive, ...levels])) {
+    const last = y(t);
+    if (taken.some((at) => Math.abs(last - at) < 13)) continue;
+    taken.push(last);
     const text = clip(data.tokens[t] || "none", narrow ? 8 : 12);
     make("path", { class: "level", d: `M${frame.gutter} ${last}H${frame.width}` }, ground);
-    make("text", { class: narrow ? "halo t-num" : "t-num", x: narrow ? frame.gutter + 2 : frame.gutter - 7, y: last + (narrow ? -4 : 4), "text-anchor": narrow ? "start" : "end" }, front, text);
+    make("text", { class: "t-num", x: frame.gutter - (narrow ? 4 : 7), y: last + 4, "text-anchor": "end" }, front, text);
   }
 }
 
@@ -668,12 +733,10 @@ function fencePoints(to, y, inView) {
   const f = data.fence;
   let last = -100, drawn = 0;
   for (const i of inView) {
-    const stale = f.token[i] < f.greatest[i], x = px(axisOf(f.pos[i]));
-    if (drawn > 60 || (!stale && x - last < 13)) continue;
-    if (stale && x - last < 2) continue;
+    const stale = f.token[i] < f.greatest[i], x = px(axisOf(f.pos[i])), bad = f.pos[i] === data.violation;
+    if (!bad && (drawn > 60 || x - last < (stale ? 2 : 13))) continue;
     last = x;
     drawn++;
-    const bad = stale && f.accepted[i];
     const g = make("g", {}, to);
     make("title", {}, g, sentence(f.pos[i]));
     if (bad) make("use", { href: "#ring", transform: `translate(${x} ${y(f.token[i])}) scale(.8)` }, g);
