@@ -257,8 +257,8 @@ func (x *explainer) lostUpdate() (harm, cause string) {
 	if basis.F != history.Served {
 		made = "wrote"
 	}
-	harm = fmt.Sprintf("%s, made from the %s that it %s at #%d, overwrote %s, with %s, of #%d: that update is lost",
-		x.name(last), valueText(basis.Value), made, basis.Index, x.name(late), x.tokenOf(late), late.Index)
+	harm = fmt.Sprintf("%s, with %s, made from the %s that it %s at #%d, overwrote %s, with %s, of #%d: that update is lost",
+		x.name(last), x.tokenOf(last), valueText(basis.Value), made, basis.Index, x.name(late), x.tokenOf(late), late.Index)
 	remedy, fence := "", x.fenceBefore(x.quoted[1])
 	if own := x.tokenNumber(last); fence < own {
 		at := "was at no token yet"
@@ -269,7 +269,19 @@ func (x *explainer) lostUpdate() (harm, cause string) {
 			clientText(x.client(last)), own, made, at, x.tokenOf(late))
 		remedy = "a holder that raises the fence to its token before it reads has such a write refused"
 	}
-	return harm, sentences(x.story(late, x.tokenNumber(last), x.quoted[1]), cause, remedy)
+	return harm, sentences(x.counted(basis, late, last, made), x.story(late, x.tokenNumber(last), x.quoted[1]), cause, remedy)
+}
+
+// counted reckons what a lost update should have come to, where the write is one
+// more than the value that it was made from.
+func (x *explainer) counted(basis, late, last *history.Event, made string) string {
+	from, between, to := basis.Value, late.Value, last.Value
+	if from.Kind != history.Int || between.Kind != history.Int || to.Kind != history.Int || to.Num != from.Num+1 {
+		return ""
+	}
+	return fmt.Sprintf("%s %s %d at #%d and wrote %d + 1 = %d at #%d; %s's late write had made it %d at #%d in between, so %d was due",
+		clientText(x.client(last)), made, from.Num, basis.Index, from.Num, to.Num, last.Index,
+		clientText(x.client(late)), between.Num, late.Index, between.Num+1)
 }
 
 // answered returns the position of the reply to a note's operation, when that came
