@@ -177,8 +177,8 @@ func TestTenuresOfClientsAlone(t *testing.T) {
 		want   string
 	}{
 		{"never released", 0, "", "not released by then"},
-		{"released", history.OK, "", "released from 0.003s on"},
-		{"of a release without an answer", history.Info, "timeout", "released from 0.003s on"},
+		{"released", history.OK, "", "asked to release it at 0.003s"},
+		{"of a release without an answer", history.Info, "timeout", "asked to release it at 0.003s"},
 		{"refused", history.Fail, "not found", "asked to release it at 0.003s, refused at 0.004s"},
 	} {
 		var s script
@@ -260,5 +260,41 @@ func TestEndsInHoles(t *testing.T) {
 	got := viewExcerpt(&f, excerpt{history: f.History, total: 100, gaps: []Hole{{2, 9}}}).tenures().List
 	if len(got) != 2 || got[0].Ended != noEnd || got[1].Ended != "still in force at the violation" {
 		t.Errorf("expected that of the leases only the one that the finding names has no end in the hole, found %+v", got)
+	}
+}
+
+// TestTwoAtOnce: how long two held a lock, as far as its clients tell.
+func TestTwoAtOnce(t *testing.T) {
+	for _, test := range []struct {
+		reason string
+		end    history.Type // of the release that the first holder asks for before the other acquires
+		late   bool         // it asks only then
+		want   string
+	}{
+		{"refused", history.Fail, false, "Two held it at once from #4 to #5, for 2ms."},
+		{"released too late", history.OK, true, "Two held it at once from #4 to #5, for 2ms."},
+		{"released while the other acquired it: by the operations alone it may have been free", history.OK, false, ""},
+	} {
+		var s script
+		asks := func() {
+			s.add(2*ms, history.Event{Process: "7", Type: history.Invoke, F: history.Release, Op: 2})
+		}
+		s.add(ms, history.Event{Process: "7", Type: history.Invoke, F: history.Acquire, Op: 1})
+		s.add(ms, history.Event{Process: "7", Type: history.OK, F: history.Acquire, Op: 1})
+		if !test.late {
+			asks()
+		} else {
+			s.add(ms, history.Event{Process: "8", Type: history.Invoke, F: history.Acquire, Op: 3})
+		}
+		s.add(ms, history.Event{Process: "8", Type: history.OK, F: history.Acquire, Op: 3})
+		if test.late {
+			asks()
+		}
+		s.add(2*ms, history.Event{Process: "7", Type: test.end, F: history.Release, Op: 2})
+		f := Finding{Property: "mutex", Message: "m", Events: []int64{2, 4, s.events[len(s.events)-1].Index}, At: 4}
+		got := viewOf(oneFinding(history.Header{}, &s, f)).tenures()
+		if got.Both != test.want || !got.Alone {
+			t.Errorf("%s: expected %q of a lock alone, found %+v", test.reason, test.want, got)
+		}
 	}
 }

@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,8 +29,10 @@ type tenures struct {
 	Scope     string
 	Deadlines bool // some holder had a deadline of its own
 	List      []tenure
-	More      int  // earlier ones that are not listed
-	Windows   bool // of those that the page has a part of the history of
+	More      int    // earlier ones that are not listed
+	Windows   bool   // of those that the page has a part of the history of
+	Both      string // how long two held it at once, by their operations alone; may be empty
+	Alone     bool   // the history tells of locks, and neither of tokens nor of what was done under them
 }
 
 // tenures lists the leases of the violation's scope up to the violation.
@@ -48,6 +52,7 @@ func (v *view) tenures() tenures {
 			shown = append(shown, h)
 		}
 	}
+	t.Both, t.Alone = v.both(shown), v.alone()
 	for i, h := range shown {
 		if left := len(shown) - i; left > maxLeases-1 && !v.cited[h.from] || len(t.List) == maxLeases {
 			t.More++
@@ -57,6 +62,31 @@ func (v *view) tenures() tenures {
 		t.Deadlines = t.Deadlines || strings.HasPrefix(t.List[len(t.List)-1].Deadline, ownDeadline)
 	}
 	return t
+}
+
+// both tells for how long the holder of a lock without tokens still held it when
+// the violation, another's acquisition, had come: until it asked to release it, or
+// was told that this failed.
+func (v *view) both(shown []*hold) string {
+	if len(shown) == 0 {
+		return ""
+	}
+	last := shown[len(shown)-1]
+	for _, h := range shown[:len(shown)-1] {
+		until := cmp.Or(h.refused, h.asked)
+		if !h.derived || last.from != v.violation || !v.cited[h.from] || h.client == last.client || until <= last.from {
+			continue
+		}
+		during := prefixed(", for ", v.clock.elapsed(v.h.Events[until].Time-v.h.Events[last.from].Time))
+		return fmt.Sprintf("Two held it at once from #%s to #%s%s.", v.href(last.from)[2:], v.href(until)[2:], during)
+	}
+	return ""
+}
+
+// alone says whether the history tells of locks only: no token, and no operation
+// on what they protect.
+func (v *view) alone() bool {
+	return !v.tokens() && !slices.ContainsFunc(v.h.Events, func(e history.Event) bool { return e.F.IsStore() || e.F.IsServerNote() })
 }
 
 // beliefIn finds the holder's own belief in a lease.
@@ -131,7 +161,7 @@ func (v *view) release(h *hold) string {
 	case h.refused > 0:
 		return "asked to release it at " + v.moment(h.asked) + ", refused at " + v.moment(h.refused)
 	case h.asked > 0 && h.asked <= v.violation:
-		return "released from " + v.moment(h.asked) + " on"
+		return "asked to release it at " + v.moment(h.asked)
 	case h.to >= 0 && h.to <= v.violation:
 		return loss(&v.h.Events[h.to]) + " at " + v.moment(h.to)
 	}

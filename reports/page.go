@@ -74,6 +74,7 @@ type findingPage struct {
 	Also            []siblingFinding
 	Unlisted        int64 // numbers of a recorded history that are no events
 	Tokens          bool  // the history has tokens
+	Simulated       bool  // it was recorded in a simulation, which its command replays
 	Tenures         tenures
 	Partial         []linearization
 	Figure          *figure
@@ -151,6 +152,7 @@ func renderView(w io.Writer, doc *Document, r *Run, v *view, also []siblingFindi
 	f := v.finding
 	p := findingPage{Doc: doc, Run: r, Finding: f, Control: r.control(), Recorded: r.recorded(), Good: r.passed(), Heading: heading(f), ScenarioPage: scenarioNames(doc)[r.Scenario],
 		Figure: v.layout(), Tenures: v.tenures(), Partial: v.partial(), Table: v.table(), Facts: facts(r, f), Also: also, Tokens: v.tokens()}
+	p.Simulated = v.h.Header.Replay != ""
 	if f.Harm != "" {
 		p.Quoted = f.Message
 	}
