@@ -39,6 +39,9 @@ func TestBadInput(t *testing.T) {
 		{[]string{"check", "unknownf.jsonl"}, "unknownf.jsonl:2: expected the name of an operation or a note in field \"f\", found the string \"wrote\"; did you mean \"write\"?"},
 		{[]string{"check", "unasked.jsonl"}, "unasked.jsonl:2: expected "},
 		{[]string{"check", "twice.jsonl"}, "twice.jsonl:3: expected "},
+		{[]string{"check", "moved.jsonl"}, "moved.jsonl:3: expected the resource \"r\" of the write (op 1, invoked at index 5) on process \"A\", found the ok with the resource \"q\"; "},
+		{[]string{"check", "usurped.jsonl"}, "usurped.jsonl:3: expected the token 7 of the write (op 1, invoked at index 5) on process \"A\", found the ok with the token 8; "},
+		{[]string{"check", "altered.jsonl"}, "altered.jsonl:3: expected the value 1 of the write (op 1, invoked at index 5) on process \"A\", found the ok with the value 2; "},
 		{[]string{"check", "order.jsonl"}, "order.jsonl:3: expected "},
 		{[]string{"check", "longline.jsonl"}, "longline.jsonl:2: expected a line of at most 1048576 bytes"},
 		{[]string{"check", "header.jsonl"}, "header.jsonl: expected a history, found no events; "},
@@ -187,8 +190,8 @@ func calmToken(t *testing.T, name string) string {
 }
 
 // badFileNames are what badFiles makes, sorted.
-var badFileNames = []string{"binary", "empty", "folder", "garbage", "header.jsonl", "link", "longline.jsonl", "loop", "order.jsonl", "pipe", "socket",
-	"truncated.jsonl", "twice.jsonl", "unasked.jsonl", "unknownf.jsonl", "wrongtype.jsonl"}
+var badFileNames = []string{"altered.jsonl", "binary", "empty", "folder", "garbage", "header.jsonl", "link", "longline.jsonl", "loop", "moved.jsonl",
+	"order.jsonl", "pipe", "socket", "truncated.jsonl", "twice.jsonl", "unasked.jsonl", "unknownf.jsonl", "usurped.jsonl", "wrongtype.jsonl"}
 
 // badFiles makes the files of the table in the working folder, and returns a good
 // replay token.
@@ -196,6 +199,10 @@ func badFiles(t *testing.T) string {
 	t.Helper()
 	const header = `{"format":"staleproof.history/1"}` + "\n"
 	const invoked = `{"index":5,"time":1,"process":"A","type":"invoke","f":"read","op":1,"resource":"r"}` + "\n"
+	const write = `{"index":5,"process":"A","type":"invoke","f":"write","op":1,"resource":"r","token":7,"value":1}` + "\n"
+	ended := func(as, instead string) string { // the write, with an end that differs
+		return header + write + strings.NewReplacer(`"index":5`, `"index":6`, `"invoke"`, `"ok"`, as, instead).Replace(write)
+	}
 	for name, text := range map[string]string{
 		"empty": "", "binary": "\x7fELF\x02\x01\x01\x00\x00\xff\xfe", "garbage": "hello\n", "header.jsonl": header,
 		"truncated.jsonl": header + `{"index":5,"time":1,"proc`,
@@ -204,6 +211,9 @@ func badFiles(t *testing.T) string {
 		"unasked.jsonl":   header + strings.Replace(invoked, `"invoke"`, `"ok"`, 1),
 		"twice.jsonl":     header + invoked + strings.NewReplacer(`"index":5`, `"index":6`, `"op":1`, `"op":2`).Replace(invoked),
 		"order.jsonl":     header + invoked + strings.NewReplacer(`"index":5`, `"index":4`, `"op":1`, `"op":2`, `"A"`, `"B"`).Replace(invoked),
+		"moved.jsonl":     ended(`"resource":"r"`, `"resource":"q"`),
+		"usurped.jsonl":   ended(`"token":7`, `"token":8`),
+		"altered.jsonl":   ended(`"value":1`, `"value":2`),
 		"longline.jsonl":  header + `{"index":5,"text":"` + strings.Repeat("x", 2<<20) + `"}` + "\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {

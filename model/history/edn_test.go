@@ -477,6 +477,7 @@ func TestEDNWrittenAndRead(t *testing.T) {
 		var want []Event
 		var forms []string
 		open := make(map[string]Event)
+		mutations := make(map[string]string) // the values of the open ones, as they are written
 		for i := range rapid.IntRange(1, 10).Draw(t, "operations") {
 			e := Event{Index: int64(i), Time: rapid.Int64Range(0, 1<<60).Draw(t, "time"), Process: fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "process"))}
 			begun, busy := open[e.Process]
@@ -489,6 +490,8 @@ func TestEDNWrittenAndRead(t *testing.T) {
 			}
 			reason := ""
 			switch {
+			case e.Type == OK && e.F != Read:
+				value, e.Expect, e.Value = mutations[e.Process], begun.Expect, begun.Value
 			case e.F == CAS:
 				old, oldValue := drawForm(t, 0)
 				form, formValue := drawForm(t, 0)
@@ -502,6 +505,7 @@ func TestEDNWrittenAndRead(t *testing.T) {
 			if e.Type == Fail || e.Type == Info { // without it a keyword would be the reason
 				e.Error, reason = "full", ":error"+drawSpace(t)+":full"
 			}
+			mutations[e.Process] = value
 			unknown, _ := drawForm(t, 0)
 			fields := []string{
 				":type" + drawSpace(t) + ":" + e.Type.String(), ":f" + drawSpace(t) + ":" + e.F.String(), ":value" + drawSpace(t) + value,

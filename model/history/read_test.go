@@ -72,6 +72,36 @@ func TestReadRefuses(t *testing.T) {
 			`run.jsonl:3: expected the end of the write (op 1, invoked at index 1) on process "A", found the ok of a read; correct the line, or record the history again`},
 		{"end of another op", header + invoke + strings.Replace(okWrite, `"op":1`, `"op":7`, 1),
 			`run.jsonl:3: expected the end of the write (op 1, invoked at index 1) on process "A", found the ok of op 7; correct the line, or record the history again`},
+		{"end on another resource", header + about(invoke, `"resource":"x"`) + about(okWrite, `"resource":"y"`),
+			`run.jsonl:3: expected the resource "x" of the write (op 1, invoked at index 1) on process "A", found the ok with the resource "y"; ` + sayAgain},
+		{"end on no resource", header + about(invoke, `"resource":"x"`) + okWrite,
+			`run.jsonl:3: expected the resource "x" of the write (op 1, invoked at index 1) on process "A", found the ok with the resource ""; ` + sayAgain},
+		{"fail on another resource", header + about(invoke, `"resource":"x"`) + about(strings.Replace(okWrite, `"ok"`, `"fail"`, 1), `"resource":"y"`),
+			`run.jsonl:3: expected the resource "x" of the write (op 1, invoked at index 1) on process "A", found the fail with the resource "y"; ` + sayAgain},
+		{"info on another resource", header + about(invoke, `"resource":"x"`) + about(strings.Replace(okWrite, `"ok"`, `"info"`, 1), `"resource":"y"`),
+			`run.jsonl:3: expected the resource "x" of the write (op 1, invoked at index 1) on process "A", found the info with the resource "y"; ` + sayAgain},
+		{"end in another scope", header + about(invoke, `"resource":"x","scope":"s"`) + about(okWrite, `"resource":"x"`),
+			`run.jsonl:3: expected the scope "s" of the write (op 1, invoked at index 1) on process "A", found the ok with the scope "x"; ` + sayAgain},
+		{"end under another token", header + about(invoke, `"token":7`) + about(okWrite, `"token":8`),
+			`run.jsonl:3: expected the token 7 of the write (op 1, invoked at index 1) on process "A", found the ok with the token 8; ` + sayAgain},
+		{"fail under another token", header + about(invoke, `"token":7`) + about(strings.Replace(okWrite, `"ok"`, `"fail"`, 1), `"token":8`),
+			`run.jsonl:3: expected the token 7 of the write (op 1, invoked at index 1) on process "A", found the fail with the token 8; ` + sayAgain},
+		{"release of another token", header + about(strings.Replace(invoke, `"write"`, `"release"`, 1), `"token":7`) + about(strings.Replace(okWrite, `"write"`, `"release"`, 1), `"token":8`),
+			`run.jsonl:3: expected the token 7 of the release (op 1, invoked at index 1) on process "A", found the ok with the token 8; ` + sayAgain},
+		{"ok of another value", header + about(invoke, `"value":1`) + about(okWrite, `"value":"1"`),
+			`run.jsonl:3: expected the value 1 of the write (op 1, invoked at index 1) on process "A", found the ok with the value "1"; ` + sayAgain},
+		{"value in the ok alone", header + invoke + about(okWrite, `"value":1`),
+			`run.jsonl:3: expected the value nil of the write (op 1, invoked at index 1) on process "A", found the ok with the value 1; ` + sayAgain},
+		{"ok of a long value", header + about(invoke, `"value":1`) + about(okWrite, `"value":"`+strings.Repeat("v", 2000)+`"`),
+			`run.jsonl:3: expected the value 1 of the write (op 1, invoked at index 1) on process "A", found the ok with the value "` + strings.Repeat("v", 40) + `"...; ` + sayAgain},
+		{"ok of a cas from another value", header + about(strings.Replace(invoke, `"write"`, `"cas"`, 1), `"expect":1,"value":2`) + about(strings.Replace(okWrite, `"write"`, `"cas"`, 1), `"expect":3,"value":2`),
+			`run.jsonl:3: expected the old value 1 of the cas (op 1, invoked at index 1) on process "A", found the ok with the old value 3; ` + sayAgain},
+		{"ok of a cas to another value", header + about(strings.Replace(invoke, `"write"`, `"cas"`, 1), `"expect":1,"value":2`) + about(strings.Replace(okWrite, `"write"`, `"cas"`, 1), `"expect":1,"value":3`),
+			`run.jsonl:3: expected the value 2 of the cas (op 1, invoked at index 1) on process "A", found the ok with the value 3; ` + sayAgain},
+		{"ok of a delete of another value", header + about(strings.Replace(invoke, `"write"`, `"delete"`, 1), `"value":1`) + about(strings.Replace(okWrite, `"write"`, `"delete"`, 1), `"value":2`),
+			`run.jsonl:3: expected the value 1 of the delete (op 1, invoked at index 1) on process "A", found the ok with the value 2; ` + sayAgain},
+		{"EDN ok of another value", "{:process 0 :type :invoke :f :write :value 1}\n{:process 0 :type :ok :f :write :value 2}\n",
+			`run.jsonl:2: expected the value 1 of the write (op 1, invoked at index 0) on process "0", found the ok with the value 2; ` + sayAgain},
 		{"index repeated", header + invoke + strings.Replace(okWrite, `"index":2`, `"index":1`, 1),
 			`run.jsonl:3: expected an index above 1, found 1; number the events in the order in which they happened`},
 		{"index out of order", header + invoke + strings.Replace(okWrite, `"index":2`, `"index":-5`, 1),
@@ -160,6 +190,36 @@ func TestReadRefuses(t *testing.T) {
 			}
 			mustBeSyntaxError(t, err)
 		})
+	}
+}
+
+// sayAgain is what to do about an end that is not about what its invoke was.
+const sayAgain = "repeat in the end what the invoke says, or leave a token and a value out"
+
+// about adds fields to the line of an event.
+func about(line, fields string) string { return strings.Replace(line, "}\n", ","+fields+"}\n", 1) }
+
+// An end need not repeat everything, and some things it says first.
+func TestEndsThatAreAccepted(t *testing.T) {
+	tests := []struct{ name, f, end, invoked, ended string }{
+		{"the same", "write", "ok", `"resource":"x","scope":"s","token":7,"value":1`, `"resource":"x","scope":"s","token":7,"value":1`},
+		{"the scope that is the resource by its name", "write", "ok", `"resource":"x"`, `"resource":"x","scope":"x"`},
+		{"neither token nor value", "write", "ok", `"token":7,"value":1`, `"time":1`},
+		{"nil for no value", "write", "ok", `"value":1`, `"value":null`},
+		{"a token that only the end has", "write", "ok", `"value":1`, `"token":7`},
+		{"a reason in the place of the value", "write", "fail", `"value":1`, `"value":"timeout"`},
+		{"an unknown outcome in the place of the value", "cas", "info", `"expect":1,"value":2`, `"value":"timed-out"`},
+		{"what was read", "read", "ok", `"resource":"x"`, `"resource":"x","value":1`},
+		{"what was deleted", "delete", "ok", `"resource":"x"`, `"resource":"x","value":1`},
+		{"the token that an acquire got", "acquire", "ok", `"resource":"x","token":6`, `"resource":"x","token":7`},
+		{"the token that a renew got", "renew", "ok", `"resource":"x","token":6`, `"resource":"x","token":7`},
+	}
+	for _, test := range tests {
+		of := strings.NewReplacer(`"write"`, `"`+test.f+`"`, `"ok"`, `"`+test.end+`"`, `"time":0,`, "")
+		file := header + about(of.Replace(invoke), test.invoked) + about(of.Replace(okWrite), test.ended)
+		if _, err := readFrom(strings.NewReader(file), ""); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 //     about what a server, a holder or the world saw.
 //   - A process runs one operation at a time: an ok, a fail or an info ends the
 //     one that its process invoked, with the same f. Operations may stay open.
+//   - An end is about what its invoke was: the same resource and scope, the same
+//     token where both carry one, and in an ok of a mutation the same value, or
+//     none. Only an acquire and a renew are given their token by their end.
 //   - An info of the nemesis, or one about no operation, ends nothing.
 //   - Either every operation has a number or none has: then they get numbers
 //     from 1 in the order of their invokes.
@@ -31,8 +34,11 @@ type Validator struct {
 
 // opened is the operation that a process has begun and not ended.
 type opened struct {
-	op, index int64
-	f         F
+	op, index       int64
+	f               F
+	resource, scope string
+	token           Token
+	value, expect   Value // of a mutation
 }
 
 // Nemesis is the process that injects the faults of a recorded test.
@@ -104,7 +110,11 @@ func (v *Validator) invoke(e *Event) error {
 	if v.open == nil {
 		v.open = make(map[string]opened)
 	}
-	v.open[e.Process] = opened{op: e.Op, index: e.Index, f: e.F}
+	o := opened{op: e.Op, index: e.Index, f: e.F, resource: e.Resource, scope: e.ScopeName(), token: e.Token}
+	if e.F == Write || e.F == CAS || e.F == Delete {
+		o.value, o.expect = e.Value, e.Expect
+	}
+	v.open[e.Process] = o
 	return nil
 }
 
@@ -165,9 +175,65 @@ func (v *Validator) end(e *Event) error {
 			Found:    "the " + e.Type.String() + " of op " + strconv.FormatInt(e.Op, 10), Hint: hintValue,
 		}
 	}
+	if err := open.sameAs(e); err != nil {
+		return err
+	}
 	e.Op = open.op
 	delete(v.open, e.Process)
 	return nil
+}
+
+// sameAs checks that the end of the operation is about what its invoke was.
+func (o *opened) sameAs(e *Event) error {
+	switch {
+	case e.Resource != o.resource:
+		return o.differs(e, "resource", quote(o.resource), quote(e.Resource))
+	case e.ScopeName() != o.scope:
+		return o.differs(e, "scope", quote(o.scope), quote(e.ScopeName()))
+	case e.Token != o.token && e.Token != 0 && o.token != 0 && e.F != Acquire && e.F != Renew:
+		return o.differs(e, "token", o.token.String(), e.Token.String())
+	case e.Type != OK:
+		return nil // in the place of a value there may be the reason
+	}
+	switch e.F {
+	case Delete:
+		if o.value.some() && !o.value.repeatedBy(e.Value) { // what was deleted is an answer
+			return o.differs(e, "value", o.value.excerpt(), e.Value.excerpt())
+		}
+	case Write, CAS:
+		if !o.value.repeatedBy(e.Value) {
+			return o.differs(e, "value", o.value.excerpt(), e.Value.excerpt())
+		}
+		if !o.expect.repeatedBy(e.Expect) {
+			return o.differs(e, "old value", o.expect.excerpt(), e.Expect.excerpt())
+		}
+	}
+	return nil
+}
+
+func (o *opened) differs(e *Event, what, invoked, ended string) error {
+	return &SyntaxError{
+		Expected: "the " + what + " " + invoked + " of the " + o.String() + " on process " + quote(e.Process),
+		Found:    "the " + e.Type.String() + " with the " + what + " " + ended,
+		Hint:     "repeat in the end what the invoke says, or leave a token and a value out",
+	}
+}
+
+// some says whether there is a value.
+func (v Value) some() bool { return v.Kind != Absent && v.Kind != Nil }
+
+// repeatedBy says whether the end of an operation on v carries v, or nothing.
+func (v Value) repeatedBy(end Value) bool { return !end.some() || end == v }
+
+// excerpt returns the value for an error: the beginning of a long one.
+func (v Value) excerpt() string {
+	switch v.Kind {
+	case Absent:
+		return NilValue.String()
+	case Text, Raw:
+		return quote(v.Str)
+	}
+	return v.String()
 }
 
 func (o opened) String() string {

@@ -21,7 +21,8 @@ import (
 // value, expect, seq, prepared, basis, expires, until, rejections, error,
 // client, to, message, copy, text. The first five are always there, the others
 // where they are not zero. A value is a JSON number, string or null, or any
-// other JSON value ([Raw]). The same history gives the same bytes.
+// other JSON value ([Raw]). An end names the resource and the scope that its
+// invoke names; see [Validator]. The same history gives the same bytes.
 //
 // Text is written as UTF-8; a byte that is none becomes U+FFFD.
 //

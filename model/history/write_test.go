@@ -204,6 +204,7 @@ func drawHistory(t *rapid.T) *History {
 			e.Type, e.F = Note, F(rapid.SampledFrom([]F{Grant, Served, Believe, Send, Quiet}).Draw(t, "note f"))
 		case busy:
 			e.Type, e.F, e.Op = rapid.SampledFrom([]Type{OK, Fail, Info}).Draw(t, "end"), begun.F, begun.Op
+			e.repeat(&begun)
 			delete(open, e.Process)
 		default:
 			op += rapid.Int64Range(1, 2).Draw(t, "op step")
@@ -213,6 +214,20 @@ func drawHistory(t *rapid.T) *History {
 		h.Events = append(h.Events, e)
 	}
 	return h
+}
+
+// repeat makes the end of an operation say what its invoke said.
+func (e *Event) repeat(invoked *Event) {
+	e.Resource, e.Scope = invoked.Resource, invoked.Scope
+	if e.F != Acquire && e.F != Renew && e.Token != 0 {
+		e.Token = invoked.Token
+	}
+	if e.Type == OK && e.Value.some() {
+		e.Value = invoked.Value
+	}
+	if e.Type == OK && e.Expect.some() {
+		e.Expect = invoked.Expect
+	}
 }
 
 func drawFields(t *rapid.T) Event {
