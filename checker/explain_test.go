@@ -79,6 +79,14 @@ var stories = []struct {
 		B invoke read op=5 token=42
 		B ok read op=5 token=42 value=10
 	`},
+	{"read-of-a-stale-write", "linearizable", timed, `
+		A invoke write op=1 token=41 value=10
+		B invoke write op=2 token=42 value=20
+		B ok write op=2 token=42
+		A ok write op=1 token=41
+		B invoke read op=3 token=42
+		B ok read op=3 token=42 value=10
+	`},
 	{"store-forgets", "no-stale-write", timed, `
 		L grant op=1 token=1 lease=a owner=A
 		L released op=9 token=1 lease=a owner=A
@@ -320,6 +328,53 @@ func TestExplain(t *testing.T) {
 			}
 			golden(t, filepath.Join("testdata", "explain", s.name+".golden"), got)
 		})
+	}
+}
+
+// TestStaleReadIsSure: a stale write is named only where the value that was read can
+// be of no other.
+func TestStaleReadIsSure(t *testing.T) {
+	const newer = `
+		B invoke write op=2 token=42 value=20
+		B ok write op=2 token=42`
+	for _, c := range []struct {
+		reason, events string
+		want           bool
+	}{
+		{"one write of the value, overtaken", `
+		A invoke write op=1 token=41 value=10` + newer + `
+		A ok write op=1 token=41`, true},
+		{"of unknown outcome", `
+		A invoke write op=1 token=41 value=10
+		A info write op=1 token=41` + newer, true},
+		{"it was refused", `
+		A invoke write op=1 token=41 value=10` + newer + `
+		A fail write op=1 token=41 error=stale`, false},
+		{"two writes of the value", `
+		A invoke write op=1 token=41 value=10
+		A invoke write op=4 token=41 value=10` + newer, false},
+		{"a compare-and-set besides", `
+		A invoke write op=1 token=41 value=10
+		A invoke cas op=4 token=41 expect=1 value=2` + newer, false},
+		{"of another resource", `
+		A invoke write op=1 token=41 r=other value=10` + newer, false},
+		{"the newer one has no answer yet", `
+		A invoke write op=1 token=41 value=10
+		B invoke write op=2 token=42 value=20`, false},
+		{"the greater token is its own", newer + `
+		A invoke write op=1 token=43 value=10`, false},
+		{"no token", `
+		A invoke write op=1 value=10` + newer, false},
+	} {
+		h := parse(t, timed, c.events+`
+		B invoke read op=3 token=42
+		B ok read op=3 token=42 value=10
+		`)
+		n := h.Events[len(h.Events)-1].Index
+		f := Explain(h, Violation{Property: "linearizable", Message: "m", Events: []int64{n - 1, n}})
+		if got := strings.Contains(f.Cause, "the store took the stale write"); got != c.want {
+			t.Errorf("%s: expected %t, found %q", c.reason, c.want, f.Cause)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,10 +34,47 @@ func (x *explainer) short(f *Finding) {
 		o := &x.events[x.newer()]
 		f.Harm = fmt.Sprintf("%s, with %s, succeeded although %s, with %s, had succeeded before it began", x.name(e), x.tokenOf(e), x.name(o), x.tokenOf(o))
 	case onRegister(e.F) && e.Type != history.Note:
-		if f.Cause = x.apart(); f.Cause == "" {
+		if f.Cause = cmp.Or(x.staleRead(), x.apart()); f.Cause == "" {
 			f.Cause = x.stuck()
 		}
 	}
+}
+
+// staleRead names the write whose value a client read although a write with a
+// greater token had succeeded before it began to read: under a fence the first can
+// only have come before the second. Empty where other writes may have made the value.
+func (x *explainer) staleRead() string {
+	e, written, newer := &x.events[x.last], -1, -1
+	begun := x.invocation(e.Op)
+	if e.F != history.Read || e.Type != history.OK || begun < 0 {
+		return ""
+	}
+	for i := range x.events[:x.last] {
+		o := &x.events[i]
+		if o.Resource != e.Resource || o.Type != history.Invoke || !o.F.IsMutation() {
+			continue
+		}
+		switch {
+		case o.F != history.Write:
+			return ""
+		case o.Value != e.Value:
+		case written >= 0, x.endOf(i) >= 0 && x.events[x.endOf(i)].Type == history.Fail:
+			return ""
+		default:
+			written = i
+		}
+	}
+	for i := 0; written >= 0 && i < begun; i++ {
+		if o := &x.events[i]; o.Type == history.OK && o.F == history.Write && o.Resource == e.Resource && x.tokenNumber(o) > x.tokenNumber(&x.events[written]) {
+			newer = i
+		}
+	}
+	if newer < 0 || x.tokenNumber(&x.events[written]) == 0 {
+		return ""
+	}
+	w, n := &x.events[written], &x.events[newer]
+	return sentences(fmt.Sprintf("%s carried %s, and %s, with %s, had succeeded at #%d before that read began: the store took the stale write after it, or showed an old value",
+		x.name(w), x.tokenOf(w), x.name(n), x.tokenOf(n), n.Index))
 }
 
 // at returns the position of the event that broke the guarantee: the last one,
