@@ -157,15 +157,18 @@ const (
 	lanesTop     = 48
 	bandsTop     = 50 // within a lane
 	bandH        = 22
+	mostName     = 16   // letters of a lane's name
 	edge         = 22   // free space at both ends
-	fits         = 1052 // beside the names, in a window of 1280
+	fits         = 1170 // with the names, in a window of 1280
 )
 
 // layout draws v. It returns nil when there is nothing to draw.
 func (v *view) layout() *figure {
 	d := &drawing{view: v, known: v.known(), believed: v.believed()}
 	for budget := maxBudget; budget >= minBudget; budget -= 4 {
-		if d.columns(v.choose(budget)); d.fig.Width <= fits {
+		d.columns(v.choose(budget))
+		d.chooseLanes()
+		if d.fig.Width+d.gutter() <= fits {
 			break
 		}
 	}
@@ -173,7 +176,6 @@ func (v *view) layout() *figure {
 		return nil
 	}
 	d.fig.Drawn, d.fig.Total, d.fig.Scopes = len(d.chosen), int(v.total), v.scopes
-	d.chooseLanes()
 	d.laneBoxes()
 	d.shades()
 	d.bands()
@@ -343,21 +345,28 @@ func (d *drawing) laneBoxes() {
 		}
 	}
 	y := lanesTop
-	longest := 0
 	for i, l := range d.drawnLanes {
-		box := laneBox{Y: y, Name: clipMiddle(l.name, 16), Full: l.name, Role: l.role, Alternate: i%2 == 1, rows: rows[i]}
+		box := laneBox{Y: y, Name: clipMiddle(l.name, mostName), Full: l.name, Role: l.role, Alternate: i%2 == 1, rows: rows[i]}
 		box.Mid = y + 34
 		box.H = 64
 		if l.role == roleClient {
 			box.H = bandsTop + 2 + max(1, len(rows[i]))*(bandH+4)
 		}
 		y += box.H
-		longest = max(longest, len([]rune(box.Name)), len(box.Role))
 		d.fig.Lanes = append(d.fig.Lanes, box)
 	}
-	d.fig.Gutter = min(150, max(104, 24+longest*8))
+	d.fig.Gutter = d.gutter()
 	d.fig.LanesTop, d.fig.LanesBottom = lanesTop, y
 	d.fig.Height = y
+}
+
+// gutter is the width beside the lanes: that of the longest name, within reason.
+func (d *drawing) gutter() int {
+	longest := 0
+	for _, l := range d.drawnLanes {
+		longest = max(longest, min(mostName, len([]rune(l.name))), len(l.role))
+	}
+	return min(150, max(104, 24+longest*8))
 }
 
 // shades draws pauses and the time between a crash and a restart.
@@ -615,6 +624,9 @@ func (d *drawing) operation(lane int, s *span) {
 		bar.Title += "; " + d.describe(end)
 	}
 	room := d.free(lane, s.invoke) - bar.X1
+	if d.violation >= 0 && invoke.Op == d.h.Events[d.violation].Op {
+		room = d.fig.Width - bar.X1 // named before what begins later
+	}
 	for _, text := range []string{brief(invoke), verbs[invoke.F]} {
 		if bar.X1 >= box.labelled && len([]rune(text))*charW <= room {
 			bar.Label = &label{X: bar.X1 - 2, Y: box.Y + 14, Text: text, Anchor: "start"}

@@ -217,7 +217,7 @@ func (d *drawing) points(p *panel, shown []acceptance, y func(history.Token) int
 				pt.Symbol = "reject"
 			}
 		}
-		next := d.fig.Width
+		next := d.fig.Width - 4
 		for _, b := range shown[i+1:] {
 			if y(b.token) == at.y {
 				next = d.x(b.pos) - 14
@@ -268,10 +268,7 @@ func pointNote(a acceptance, x, y, taken, next int) *label {
 		y -= 9 // of the line
 	}
 	for _, text := range texts {
-		width := len([]rune(text)) * charW
-		if class != "" {
-			width = len([]rune(text)) * boldW
-		}
+		width := len([]rune(text)) * boldW // names have wide letters
 		if text != "" && x+clear+width <= next {
 			return &label{X: x + clear, Y: y + 4, Text: text, Class: class, Anchor: "start"}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"testing"
 
 	"staleproof/model/history"
@@ -39,8 +40,9 @@ func named(t *testing.T) *reports.Document {
 		for j := range doc.Runs[0].Findings[i].History.Events {
 			e := &doc.Runs[0].Findings[i].History.Events[j]
 			for _, s := range []*string{&e.Process, &e.Owner, &e.To, &e.Client} {
-				if to := long[*s]; to != "" {
-					*s = to
+				who, _, _ := strings.Cut(*s, ".")
+				if to := long[who]; to != "" {
+					*s = to + (*s)[len(who):]
 				}
 			}
 			for _, k := range []*history.Token{&e.Token, &e.Highest} {

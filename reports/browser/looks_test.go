@@ -40,6 +40,15 @@ const cut = `(() => {
       if (w > 2 && h > 4) out.push("one on the other: " + texts[i].e.textContent + " and " + texts[j].e.textContent + where);
     }
   }
+  const ringed = [...document.querySelectorAll("#lanes g, .drawing g.mark")].filter((g) => g.querySelector(":scope > use[href='#ring']"));
+  const violations = new Set(ringed.map((g) => g.querySelector("title").textContent.split(/[ :]/)[0]));
+  if (violations.size > 1) out.push("the sign of the violation is on several events: " + [...violations].join(" "));
+  const names = document.querySelector("#lanes") && document.querySelector(".scroll .gutter");
+  for (const e of names ? document.querySelectorAll(".drawing .t-op") : []) {
+    const edge = names.getBoundingClientRect().right, r = e.getBoundingClientRect();
+    const spare = document.querySelector(".scroll").getBoundingClientRect().right - Math.max(...[...document.querySelectorAll(".drawing [href='#ring']")].map((s) => s.getBoundingClientRect().right));
+    if (r.left < edge - 1 && r.right > edge + 1 && edge - r.left + 30 < spare) out.push("cut by the names: " + e.textContent);
+  }
   const guilty = document.querySelector("#lanes g.guilty");
   if (guilty && !guilty.querySelector("text")) out.push("the operation of the violation has no label");
   return out;

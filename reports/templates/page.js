@@ -665,7 +665,7 @@ function drawSymbols(to, best, cells) {
 
 function drawSymbol(to, pos, x, row) {
   const name = kindOf(pos).name, symbol = $("m-" + name) ? "m-" + name : "";
-  if (!symbol && pos !== state.selected && pos !== data.violation) return false;
+  if ((!symbol || halved(x)) && pos !== state.selected && pos !== data.violation) return false;
   const g = make("g", { class: "mark", transform: `translate(${x} ${row.mid})` }, to);
   make("title", {}, g, sentence(pos));
   if (pos === data.violation) make("use", { href: "#ring" }, g);
@@ -676,6 +676,9 @@ function drawSymbol(to, pos, x, row) {
   if (token && row.role !== "client" && symbol && whole && token.length < 6 && reserve(row, "foot", x - half, x + half)) make("text", { class: "t-muted halo", y: pos === data.violation ? 31 : pos === state.selected ? 28 : 21, "text-anchor": "middle" }, g, token);
   return true;
 }
+
+// halved says whether an edge of the lanes would cut a sign in two.
+const halved = (x) => x < frame.gutter + 7 || x > frame.width - 7;
 
 // drawFence draws the greatest accepted token of the scope as a step line.
 // Stale presentations lie below it.
@@ -734,7 +737,7 @@ function fencePoints(to, y, inView) {
   let last = -100, drawn = 0;
   for (const i of inView) {
     const stale = f.token[i] < f.greatest[i], x = px(axisOf(f.pos[i])), bad = f.pos[i] === data.violation;
-    if (!bad && (drawn > 60 || x - last < (stale ? 2 : 13))) continue;
+    if (!bad && (halved(x) || drawn > 60 || x - last < (stale ? 2 : 13))) continue;
     last = x;
     drawn++;
     const g = make("g", {}, to);
@@ -1121,6 +1124,25 @@ function listen() {
   new ResizeObserver(() => { render(); table.resize(); table.draw(); }).observe($("canvas"));
 }
 
+// openWhole moves the still drawing, which opens at its end, so far that no
+// label is cut at its left edge, or at least none of an operation, as long as
+// the violation stays in sight.
+function openWhole() {
+  const box = document.querySelector(".scroll"), names = box && box.querySelector(".gutter");
+  if (!names || box.scrollWidth <= box.clientWidth) return;
+  const rects = (which) => [...box.querySelectorAll(which)].map((e) => e.getBoundingClientRect());
+  const edge = names.getBoundingClientRect().right, end = box.getBoundingClientRect().right;
+  const spare = end - Math.max(0, ...rects(".lanes [href='#ring'], .lanes .t-violation").map((r) => r.right));
+  for (const which of [".lanes text", ".lanes .t-op"]) {
+    const texts = rects(which);
+    let by = 0;
+    for (let cut; (cut = texts.find((r) => r.left + by < edge && r.right + by > edge)); ) by += edge - cut.left - by + 4;
+    if (by > spare) continue;
+    box.scrollLeft -= by;
+    return;
+  }
+}
+
 // swapTables puts the listing in the place of the static table, which comes
 // back to be printed.
 function swapTables() {
@@ -1138,6 +1160,7 @@ async function start() {
   if (!data.n) return;
   packed.remove();
   $("explorer").hidden = false;
+  openWhole();
   swapTables();
   fillFilters();
   state.selected = Math.max(0, data.violation);
