@@ -100,6 +100,10 @@ var excused = map[string]string{
 	"sim/slot.go":                "unsafe",                // boxes are recognized by where they lie: the same hash either way
 	"model/history/identical.go": "unsafe",                // a short cut: texts that are not recognized are compared
 	"sim/cell.go":                "reflect.Value.Pointer", // addresses of code are told from the beginning of the code
+	"sim/realtime.go":            "context.WithTimeout",   // for a context without a process, which no world runs
+	"scenarios/test.go":          "os.Getenv",             // which run a test replays, said by who starts it
+	"scenarios/fuzz/property.go": "os.Getenv",             // the same
+	"model/history/formats.go":   "os.Open",               // the history that is to be judged
 }
 
 // bannedUses are functions, methods and variables whose results differ between
@@ -110,8 +114,13 @@ var bannedUses = map[string]struct {
 }{
 	"time": {"Now Since Until Sleep After AfterFunc Tick NewTimer NewTicker Local Time.Local",
 		"use the process's own clock (sim.Now, sim.Sleep)"},
-	"os": {"Getpid Getppid Getuid Geteuid Getgid Hostname Environ Getwd Executable TempDir CreateTemp MkdirTemp",
+	"context": {"WithDeadline WithDeadlineCause WithTimeout WithTimeoutCause WithCancel WithCancelCause AfterFunc",
+		"use the process's own clock and tasks (sim.WithTimeout, sim.Go): these wait in goroutines and for the machine's clock"},
+	"os": {"Getpid Getppid Getuid Geteuid Getgid Getegid Getgroups Hostname Getwd Executable TempDir CreateTemp MkdirTemp " +
+		"Getenv LookupEnv Environ ExpandEnv UserHomeDir UserCacheDir UserConfigDir Args Stdin " +
+		"Open OpenFile OpenInRoot OpenRoot DirFS ReadFile ReadDir Readlink Stat Lstat",
 		"let the scenario say it: every machine and run has another"},
+	"syscall": {"Getenv Environ Getpid Gettimeofday Open Read Stat", "let the scenario say it: every machine and run has another"},
 	"runtime": {"NumGoroutine NumCPU NumCgoCall GOMAXPROCS Gosched ReadMemStats SetFinalizer AddCleanup",
 		"decide nothing by what the machine does besides"},
 	"reflect": {"Value.MapKeys Value.MapRange Value.Pointer Value.UnsafePointer Value.UnsafeAddr Select",
@@ -308,7 +317,7 @@ func (s *source) checkSyntax() []string {
 			}
 		case *ast.SelectorExpr:
 			for target, local := range names {
-				if name := selected(n, local); name != "" && banned(target, name) {
+				if name := selected(n, local); name != "" && s.refuses(n, target, name) {
 					add(n, "a use of "+target+"."+name, bannedUses[target].advice)
 				}
 			}
@@ -322,6 +331,12 @@ func (s *source) checkLiteral(lit *ast.BasicLit, add func(at ast.Node, rule, adv
 	if lit.Kind == token.STRING && pointerVerb.MatchString(strings.ReplaceAll(lit.Value, "%%", "")) {
 		add(lit, "a format with %p", "print a name or a number: addresses differ between runs")
 	}
+}
+
+// refuses says whether this file may not use what is at the node.
+func (s *source) refuses(at ast.Node, target, name string) bool {
+	file := filepath.ToSlash(s.fset.Position(at.Pos()).Filename)
+	return banned(target, name) && excused[file] != target+"."+name
 }
 
 // banned says whether a function, Type.Method or variable of a package is.
@@ -369,7 +384,7 @@ func checkTyped(sources []*source, imports types.Importer) (problems []string, e
 				}
 			case *ast.Ident:
 				target, name := usedFrom(info.Uses[n])
-				if file := s.fset.Position(n.Pos()).Filename; banned(target, name) && excused[filepath.ToSlash(file)] != target+"."+name {
+				if s.refuses(n, target, name) {
 					problems = append(problems, s.problem(n, "a use of "+target+"."+name, bannedUses[target].advice))
 				}
 			case *ast.CallExpr:
@@ -701,7 +716,31 @@ func TestPolicyRefuses(t *testing.T) {
 		{"assembly", "sim", "a.go", "package p\nfunc now() int64", "sim/a.go:2: function now without a body; "},
 		{"os.Getpid", "sim", "a.go", "package p\nimport \"os\"\nvar _ = os.Getpid()", "sim/a.go:3: a use of os.Getpid; "},
 		{"os under another name", "sim", "a.go", "package p\nimport sys \"os\"\nvar _ = sys.Hostname", "sim/a.go:3: a use of os.Hostname; "},
-		{"os.Getenv", "scenarios", "a.go", "package p\nimport \"os\"\nvar _ = os.Getenv(\"X\")", ""},
+		{"os.Getenv", "scenarios", "a.go", "package p\nimport \"os\"\nvar _ = os.Getenv", "scenarios/a.go:3: a use of os.Getenv; "},
+		{"os.LookupEnv", "sim", "a.go", "package p\nimport \"os\"\nvar _ = os.LookupEnv", "sim/a.go:3: a use of os.LookupEnv; "},
+		{"os.Environ", "model", "a.go", "package p\nimport \"os\"\nvar _ = os.Environ", "model/a.go:3: a use of os.Environ; "},
+		{"os.ExpandEnv", "checker", "a.go", "package p\nimport \"os\"\nvar _ = os.ExpandEnv", "checker/a.go:3: a use of os.ExpandEnv; "},
+		{"os.ReadFile", "checker", "a.go", "package p\nimport \"os\"\nvar _ = os.ReadFile", "checker/a.go:3: a use of os.ReadFile; "},
+		{"os.ReadDir", "model", "a.go", "package p\nimport \"os\"\nvar _ = os.ReadDir", "model/a.go:3: a use of os.ReadDir; "},
+		{"os.Open", "scenarios", "a.go", "package p\nimport \"os\"\nvar _ = os.Open", "scenarios/a.go:3: a use of os.Open; "},
+		{"os.Args", "sim", "a.go", "package p\nimport \"os\"\nvar _ = os.Args", "sim/a.go:3: a use of os.Args; "},
+		{"os.Getenv in the file that may", "scenarios", "test.go", "package p\nimport \"os\"\nvar _ = os.Getenv", ""},
+		{"more of os in the file that may", "scenarios", "test.go", "package p\nimport \"os\"\nvar _ = os.LookupEnv", "scenarios/test.go:3: a use of os.LookupEnv; "},
+		{"os.Getenv in a test", "scenarios", "a_test.go", "package p\nimport \"os\"\nvar _ = os.Getenv", ""},
+		{"a file that is made", "scenarios", "a.go", "package p\nimport \"os\"\nvar _ = os.WriteFile", ""},
+		{"context.WithTimeout", "sim", "a.go", "package p\nimport \"context\"\nvar _ = context.WithTimeout", "sim/a.go:3: a use of context.WithTimeout; "},
+		{"context.WithTimeoutCause", "model", "a.go", "package p\nimport \"context\"\nvar _ = context.WithTimeoutCause", "model/a.go:3: a use of context.WithTimeoutCause; "},
+		{"context.WithDeadline", "scenarios", "a.go", "package p\nimport \"context\"\nvar _ = context.WithDeadline", "scenarios/a.go:3: a use of context.WithDeadline; "},
+		{"context.WithDeadlineCause", "checker", "a.go", "package p\nimport \"context\"\nvar _ = context.WithDeadlineCause", "checker/a.go:3: a use of context.WithDeadlineCause; "},
+		{"context.WithCancel", "model", "a.go", "package p\nimport \"context\"\nvar _ = context.WithCancel", "model/a.go:3: a use of context.WithCancel; "},
+		{"context.WithCancelCause", "model", "a.go", "package p\nimport \"context\"\nvar _ = context.WithCancelCause", "model/a.go:3: a use of context.WithCancelCause; "},
+		{"context.AfterFunc", "sim", "a.go", "package p\nimport \"context\"\nvar _ = context.AfterFunc", "sim/a.go:3: a use of context.AfterFunc; "},
+		{"context.WithTimeout in the file that may", "sim", "realtime.go", "package p\nimport \"context\"\nvar _ = context.WithTimeout", ""},
+		{"context.AfterFunc in that file", "sim", "realtime.go", "package p\nimport \"context\"\nvar _ = context.AfterFunc", "sim/realtime.go:3: a use of context.AfterFunc; "},
+		{"context.WithTimeout where exempt", "sim/realtime", "a.go", "package p\nimport \"context\"\nvar _ = context.WithTimeout", ""},
+		{"values of a context", "sim", "a.go", "package p\nimport \"context\"\nvar _ = context.WithValue", ""},
+		{"errors of a context", "sim", "a.go", "package p\nimport \"context\"\nvar _ = context.DeadlineExceeded", ""},
+		{"syscall.Getenv", "model", "a.go", "package p\nimport \"syscall\"\nvar _ = syscall.Getenv", "model/a.go:3: a use of syscall.Getenv; "},
 		{"runtime.NumGoroutine", "sim", "a.go", "package p\nimport \"runtime\"\nvar _ = runtime.NumGoroutine()", "sim/a.go:3: a use of runtime.NumGoroutine; "},
 		{"runtime.Callers", "sim", "a.go", "package p\nimport \"runtime\"\nvar _ = runtime.Callers", ""},
 		{"the zone of the machine", "sim", "a.go", "package p\nimport \"time\"\nvar _ = time.Local", "sim/a.go:3: a use of time.Local; "},
@@ -772,6 +811,10 @@ func TestPolicyRefusesByType(t *testing.T) {
 		{"methods of times that differ nowhere", "import \"time\"\nfunc f(t time.Time) time.Time { return t.Add(time.Second).UTC() }", ""},
 		{"what is only called Now", "type world struct{}\nfunc (world) Now() int { return 1 }\nvar _ = world{}.Now()", ""},
 		{"os under no name", "import . \"os\"\nvar _ = Getpid()", "sim/a.go:3: a use of os.Getpid; "},
+		{"the environment under no name", "import . \"os\"\nvar _ = Getenv(\"X\")", "sim/a.go:3: a use of os.Getenv; "},
+		{"a deadline under no name", "import . \"context\"\nvar _ = WithDeadline", "sim/a.go:3: a use of context.WithDeadline; "},
+		{"a deadline under another name", "import c \"context\"\nvar later = c.AfterFunc", "sim/a.go:3: a use of context.AfterFunc; "},
+		{"a method that is called Open", "import \"embed\"\nfunc f(fs embed.FS) { _, _ = fs.Open(\"x\") }", ""},
 		{"keys of a map by reflection", "import \"reflect\"\nfunc f(v reflect.Value) { _ = v.MapKeys() }", "sim/a.go:3: a use of reflect.Value.MapKeys; "},
 		{"an address by reflection", "import r \"reflect\"\nfunc f(v any) uintptr { return r.ValueOf(v).Pointer() }", "sim/a.go:3: a use of reflect.Value.Pointer; "},
 		{"types by reflection", "import \"reflect\"\nfunc f(v any) string { return reflect.TypeOf(v).String() }", ""},
@@ -787,7 +830,7 @@ func TestPolicyRefusesByType(t *testing.T) {
 		{"what may be any slice", "func f[S ~[]E, E any](s S) {\nfor range s {}\n}", ""},
 	}
 	fset := token.NewFileSet()
-	imports := compiled(t, fset, "fmt", "maps", "net/url", "os", "reflect", "slices", "strings", "time")
+	imports := compiled(t, fset, "context", "embed", "fmt", "maps", "net/url", "os", "reflect", "slices", "strings", "time")
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s, err := parse(fset, "sim", "a.go", "package p\n"+test.text)
