@@ -46,8 +46,7 @@ const cut = `(() => {
   const names = document.querySelector("#lanes") && document.querySelector(".scroll .gutter");
   for (const e of names ? document.querySelectorAll(".drawing .t-op") : []) {
     const edge = names.getBoundingClientRect().right, r = e.getBoundingClientRect();
-    const spare = document.querySelector(".scroll").getBoundingClientRect().right - Math.max(...[...document.querySelectorAll(".drawing [href='#ring']")].map((s) => s.getBoundingClientRect().right));
-    if (r.left < edge - 1 && r.right > edge + 1 && edge - r.left + 30 < spare) out.push("cut by the names: " + e.textContent);
+    if (r.left < edge - 1 && r.right > edge + 1 && shown(e)) out.push("cut by the names: " + e.textContent);
   }
   const guilty = document.querySelector("#lanes g.guilty");
   if (guilty && !guilty.querySelector("text")) out.push("the operation of the violation has no label");

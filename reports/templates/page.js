@@ -165,7 +165,7 @@ function lookAround(pos) {
   const from = Math.min(cited.length ? cited[0] - 3 : pos, pos - 40);
   const first = Math.max(from, pos - (reduced.matches ? 24 : 150));
   const a = axisOf(Math.max(0, first)), b = axisOf(Math.min(data.n - 1, pos + 6));
-  look(a, b + (b - a) * (reduced.matches ? 0.1 : 0.03));
+  look(a - (b - a) * 0.02, b + (b - a) * (reduced.matches ? 0.1 : 0.03));
 }
 
 function lookAll() { look(axisStart(), axisEnd()); }
@@ -1141,6 +1141,11 @@ function openWhole() {
     box.scrollLeft -= by;
     return;
   }
+  // What cannot be seen whole is left out until somebody slides the drawing.
+  const halves = [...box.querySelectorAll(".lanes .t-op")].filter((t) => t.getBoundingClientRect().left < edge && t.getBoundingClientRect().right > edge);
+  const shown = (visibility) => { for (const t of halves) t.style.visibility = visibility; };
+  shown("hidden");
+  box.addEventListener("scroll", () => shown(""), { once: true });
 }
 
 // swapTables puts the listing in the place of the static table, which comes
