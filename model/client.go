@@ -20,6 +20,7 @@ type Client struct {
 	process string // the line of operations, new after an unknown outcome
 	base    string
 	unknown int
+	open    int   // operations that wait for their answers
 	basis   int64 // the last operation that told or made the value, under the lease
 }
 
@@ -123,18 +124,21 @@ func (c *Client) ask(ctx context.Context, f history.F, resource string, l Lease,
 func (c *Client) do(ctx context.Context, to sim.ID, r *Request) (Reply, error) {
 	p := sim.FromContext(ctx)
 	r.Op, r.Client = p.Serial(), c.client
-	p.Observe(c.event(p, history.Invoke, r))
+	line := c.line()
+	p.Observe(c.event(p, history.Invoke, r, line))
 	body, err := p.Call(to, r.box(p), c.cfg.Timeout)
 	reply, answered := body.(Reply)
 	if err != nil || !answered {
-		e := c.event(p, history.Info, r)
+		e := c.event(p, history.Info, r, line)
 		e.Error = "timeout"
 		p.Observe(e)
-		c.unknown++
-		c.process = c.base + "/" + strconv.Itoa(c.unknown)
+		if c.open--; c.process == line {
+			c.nextLine()
+		}
 		return Reply{}, ErrUnknownOutcome
 	}
-	e := c.event(p, history.Fail, r)
+	c.open--
+	e := c.event(p, history.Fail, r, line)
 	if err = c.outcome(e, r, &reply); err == nil && (r.F == history.Read || r.F == history.Write) {
 		c.basis = r.Op
 	}
@@ -170,11 +174,27 @@ func (c *Client) outcome(e *history.Event, r *Request, reply *Reply) error {
 	return nil
 }
 
-// event returns the event that begins or ends r.
-func (c *Client) event(p *sim.Proc, t history.Type, r *Request) *history.Event {
+// line returns the line of operations on which the next one begins: a line has one
+// operation at a time, and the renewal of a lease that was lost may still wait for
+// its answer when that of the next one begins.
+func (c *Client) line() string {
+	if c.open > 0 {
+		c.nextLine()
+	}
+	c.open++
+	return c.process
+}
+
+func (c *Client) nextLine() {
+	c.unknown++
+	c.process = c.base + "/" + strconv.Itoa(c.unknown)
+}
+
+// event returns the event that begins or ends r on a line of operations.
+func (c *Client) event(p *sim.Proc, t history.Type, r *Request, line string) *history.Event {
 	e := observation(p, t, r.F, r.Op, r.Resource)
-	e.Process, e.Token, e.Lease = c.process, r.Token, r.Lease
-	if !same(c.process, c.client) {
+	e.Process, e.Token, e.Lease = line, r.Token, r.Lease
+	if !same(line, c.client) {
 		e.Client = c.client
 	}
 	if r.F == history.Write {
