@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
-
-	"staleproof/model/history"
 )
 
 // Lease stands for the identity of a lease: equal identities are equal, and
@@ -19,23 +17,13 @@ func leaseOf(id string) Lease { return Lease(hashText(id)) }
 
 // hashText returns up to eight bytes as they are, and a hash of more.
 func hashText(s string) uint64 {
-	switch n := uint(len(s)); {
-	case n == 0:
-		return 0
-	case n < 4: // the same byte may be read twice, into the same place
-		return uint64(s[0]) | uint64(s[n>>1])<<(8*(n>>1)) | uint64(s[n-1])<<(8*(n-1))
-	case n <= 8:
-		return load32(s) | load32(s[n-4:])<<(8*(n-4))
+	if len(s) <= 8 {
+		var h uint64
+		for i := range len(s) {
+			h |= uint64(s[i]) << (8 * i)
+		}
+		return h
 	}
-	return hashLong(s)
-}
-
-func load32(s string) uint64 {
-	_ = s[3]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
-}
-
-func hashLong(s string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
 	h := uint64(offset)
 	for i := range len(s) {
@@ -54,41 +42,29 @@ type table struct {
 	list   []string
 	sorted []int32          // the numbers by name, once a key is asked for
 	index  map[string]int32 // only once list outgrows fewNames
-	recent [16]seen         // by last byte, where names of one family differ: what was looked up last
-}
-
-type seen struct {
-	text string
-	id   int32
+	recent [16]int32        // by last byte, where names of one family differ: the number found last
 }
 
 // fewNames is how many names a scan beats a map for.
 const fewNames = 12
 
 func (t *table) id(s string) int32 {
-	if n := len(s); n > 0 {
-		if r := &t.recent[s[n-1]&15]; history.Identical(r.text, s) {
-			return r.id
-		}
+	recent := &t.recent[lastByte(s)&15]
+	if i := int(*recent); i >= len(t.list) || t.list[i] != s {
+		*recent = t.find(s)
 	}
-	return t.find(s)
+	return *recent
 }
 
-// find returns the number of s, a new one if it has none, and remembers it.
-func (t *table) find(s string) int32 {
+func lastByte(s string) uint8 {
 	if s == "" {
-		return t.look(s)
+		return 0
 	}
-	r := &t.recent[s[len(s)-1]&15]
-	if r.text != s {
-		r.id = t.look(s)
-	}
-	r.text = s
-	return r.id
+	return s[len(s)-1]
 }
 
-// look returns the number of s, a new one if it has none.
-func (t *table) look(s string) int32 {
+// find returns the number of s, a new one if it has none.
+func (t *table) find(s string) int32 {
 	if t.index == nil {
 		for i := range t.list {
 			if same(t.list[i], s) {

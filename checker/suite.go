@@ -127,13 +127,6 @@ func (s *Suite) resolve(e *history.Event) {
 	in.Scope, in.Fence, in.Client, in.Lease = r.scopeID, r.fence, r.client, r.identity
 }
 
-func lastByte(s string) uint8 {
-	if s == "" {
-		return 0
-	}
-	return s[len(s)-1]
-}
-
 // resolved is what was made of the names of an event. Those of a simulation come
 // again and again, and lie in the same place each time.
 type resolved struct {
