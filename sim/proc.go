@@ -282,16 +282,16 @@ func (p *Proc) waitFor(kind waitKind, timeout time.Duration) bool {
 	return p.gotIt
 }
 
-// arm sets the deadline of p's wait. The queue holds at most one live entry a
-// task: one that rings too early is scheduled again, so that the timeouts of
-// waits that ended in time cost nothing.
+// arm sets the deadline of p's wait. The queue holds at most two live entries a
+// task, one behind the other: one that rings too early is scheduled again, so that
+// the timeouts of waits that ended in time cost nothing.
 func (p *Proc) arm(timeout time.Duration) {
-	w, c := p.w, &p.n.clock
-	p.deadline = after(c.read(w.now), timeout)
-	if w.script != nil && w.script.cell != nil {
-		w.script.cell.armed()
+	w, clock := p.w, &p.n.clock
+	p.deadline = after(clock.read(w.now), timeout)
+	if c := w.cell(); c != nil {
+		c.armed()
 	}
-	if p.alarm != 0 && c.ppm == 0 && p.alarmAt <= w.now+int64(timeout) && w.cfg.Timing == Timed {
+	if p.alarm != 0 && clock.ppm == 0 && p.alarmAt <= w.now+int64(timeout) && w.cfg.Timing == Timed {
 		return // as setAlarm finds, with less arithmetic
 	}
 	p.setAlarm()
@@ -411,20 +411,20 @@ const yieldSites = SiteSet(1<<SitePause | 1<<SiteSuspend | 1<<SiteStall | 1<<Sit
 // strike asks what befalls p at a yield.
 func (p *Proc) strike(count uint32, label string) {
 	w, n := p.w, p.n
-	if k := w.choose(n, SiteCrash, count, w.durations(w.cfg.Restarts)+1, label); k > 0 {
+	if k := w.choose(n, SiteCrash, count, w.strikes(SiteCrash)+1, label); k > 0 {
 		n.crash(w.duration(w.cfg.Restarts, k), p, label)
 		panic(unwind{p})
 	}
-	if k := w.choose(n, SitePause, count, w.durations(w.cfg.Pauses)+1, label); k > 0 {
+	if k := w.choose(n, SitePause, count, w.strikes(SitePause)+1, label); k > 0 {
 		p.frozenFor(w.duration(w.cfg.Pauses, k), false, label)
 	}
-	if k := w.choose(n, SiteSuspend, count, w.durations(w.cfg.Suspends)+1, label); k > 0 {
+	if k := w.choose(n, SiteSuspend, count, w.strikes(SiteSuspend)+1, label); k > 0 {
 		p.frozenFor(w.duration(w.cfg.Suspends, k), true, label)
 	}
 	if n.handler == nil && len(n.tasks) < 2 {
 		return // stalling the only task is pausing the process
 	}
-	if k := w.choose(n, SiteStall, count, w.durations(w.cfg.Stalls)+1, label); k > 0 {
+	if k := w.choose(n, SiteStall, count, w.strikes(SiteStall)+1, label); k > 0 {
 		d := w.duration(w.cfg.Stalls, k)
 		w.note(Note{Kind: NoteStall, Proc: n.id, For: d, Label: label})
 		p.waitFor(waitTime, time.Duration(max(d, 1)))
