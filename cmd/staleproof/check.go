@@ -62,11 +62,7 @@ input.
 				a.checkFile(file, &o, opt)
 			}
 			baseNames(a.report.runs)
-			if err := a.writeOutputs(); err != nil {
-				return err
-			}
-			a.summary()
-			return nil
+			return a.conclude()
 		},
 	}
 	f := cmd.Flags()
@@ -153,13 +149,9 @@ func (a *app) checkFile(file string, o *checkOptions, opt checker.Options) {
 	}
 	a.tellJudged(j, o)
 	a.judgedLines(j, time.Since(began))
-	a.report.runs = append(a.report.runs, j.report())
-	switch j.Outcome {
-	case checker.Violated:
-		a.worse(exitViolation)
-	case checker.Inconclusive:
-		a.worse(exitInconclusive)
-	}
+	run := j.report()
+	a.report.runs = append(a.report.runs, run)
+	a.worse(exitOf(&run))
 }
 
 // maxInMemory is how many events of a file are held in memory to explain it; a

@@ -269,17 +269,8 @@ func (a *app) tellExplored(e *explored) error {
 		}
 	}
 	a.report.runs = append(a.report.runs, run)
-	switch e.verdict() {
-	case checker.Violated:
-		a.worse(exitViolation)
-	case checker.Inconclusive:
-		a.worse(exitInconclusive)
-	}
-	if err := a.writeOutputs(); err != nil {
-		return err
-	}
-	a.summary()
-	return nil
+	a.worse(exitOf(&run))
+	return a.conclude()
 }
 
 // printExplored says what was covered, and what was not.

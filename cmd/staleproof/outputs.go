@@ -87,6 +87,15 @@ func (a *app) writeOutputs() error {
 	return a.tellGitHub(doc)
 }
 
+// conclude writes what was asked for, and sums up.
+func (a *app) conclude() error {
+	if err := a.writeOutputs(); err != nil {
+		return err
+	}
+	a.summary()
+	return nil
+}
+
 // wrote says where the page is that somebody asked for.
 func (a *app) wrote(page string) {
 	if !a.quiet {

@@ -226,18 +226,10 @@ func (a *app) replayRun(rec *scenarios.Recorded, o *replayOptions) error {
 	}
 	a.tellReplay(p, o)
 	a.replayLines(p, took)
-	a.report.runs = []reports.Run{p.report()}
-	switch p.verdict {
-	case checker.Violated:
-		a.worse(exitViolation)
-	case checker.Inconclusive:
-		a.worse(exitInconclusive)
-	}
-	if err := a.writeOutputs(); err != nil {
-		return err
-	}
-	a.summary()
-	return nil
+	run := p.report()
+	a.report.runs = []reports.Run{run}
+	a.worse(exitOf(&run))
+	return a.conclude()
 }
 
 func writeText(path, text string) error {

@@ -72,11 +72,7 @@ func (a *app) reportFiles(files []string) error {
 	for i := range a.report.runs {
 		a.worse(exitOf(&a.report.runs[i]))
 	}
-	if err := a.writeOutputs(); err != nil {
-		return err
-	}
-	a.summary()
-	return nil
+	return a.conclude()
 }
 
 // exitOf is the exit code that a run's verdict asks for.
