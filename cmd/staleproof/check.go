@@ -212,18 +212,7 @@ func readWhole(r io.Reader, file, format string) (*history.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &history.History{Header: source.Header()}
-	for {
-		var e history.Event
-		switch err := source.Next(&e); err {
-		case nil:
-			h.Events = append(h.Events, e)
-		case io.EOF:
-			return h, nil
-		default:
-			return nil, err
-		}
-	}
+	return history.Gather(source)
 }
 
 func countOf(list []string, s string) int {

@@ -229,7 +229,7 @@ func Open(path, format string) (*History, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return gather(file)
+	return Gather(file)
 }
 
 // isStaleproof looks for a JSON object whose first field is the header's or an

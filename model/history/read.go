@@ -25,7 +25,7 @@ func ReadAll(r io.Reader, name string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gather(source)
+	return Gather(source)
 }
 
 // ReadExcerpt reads events that [WriteAll] wrote of a history without the others:
@@ -36,11 +36,11 @@ func ReadExcerpt(r io.Reader, name string) (*History, error) {
 		return nil, err
 	}
 	source.excerpt = true
-	return gather(source)
+	return Gather(source)
 }
 
-// gather reads a source to its end.
-func gather(source Source) (*History, error) {
+// Gather reads a source to its end and keeps all of it.
+func Gather(source Source) (*History, error) {
 	h := &History{Header: source.Header()}
 	var e Event
 	for {

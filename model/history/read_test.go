@@ -229,7 +229,7 @@ func readFrom(r io.Reader, format string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gather(source)
+	return Gather(source)
 }
 
 func mustBeSyntaxError(t *testing.T, err error) {
