@@ -19,6 +19,8 @@ type Client struct {
 	client  string // who it is in the history
 	process string // the line of operations, new after an unknown outcome
 	base    string
+	task    string // that base names, and the incarnation that it names
+	life    int
 	unknown int
 	open    int   // operations that wait for their answers
 	basis   int64 // the last operation that told or made the value, under the lease
@@ -32,15 +34,25 @@ func NewClient(p *sim.Proc, cfg Config, manager, store sim.ID, line string) *Cli
 	return c
 }
 
-func (c *Client) init(p *sim.Proc, cfg Config, manager, store sim.ID, line string) {
-	base := p.Name()
-	if line != "" {
-		base += "." + line
+// init makes c as new, whatever it was.
+func (c *Client) init(p *sim.Proc, cfg Config, manager, store sim.ID, task string) {
+	name, life := p.Name(), p.Incarnation()
+	if !same(c.client, name) || !same(c.task, task) || c.life != life {
+		c.client, c.task, c.life, c.base = name, task, life, firstLine(name, task, life)
 	}
-	if p.Incarnation() > 0 {
-		base += "." + strconv.Itoa(p.Incarnation())
+	c.cfg, c.manager, c.store, c.process = cfg, manager, store, c.base
+	c.unknown, c.open, c.basis = 0, 0, 0
+}
+
+// firstLine names the first line of operations of a task.
+func firstLine(process, task string, incarnation int) string {
+	if task != "" {
+		process += "." + task
 	}
-	c.cfg, c.manager, c.store, c.client, c.process, c.base = cfg, manager, store, p.Name(), base, base
+	if incarnation > 0 {
+		process += "." + strconv.Itoa(incarnation)
+	}
+	return process
 }
 
 // Acquire asks the lease manager for a lease.

@@ -54,17 +54,26 @@ type Holder struct {
 // NewHolder returns a holder that speaks to the processes of p's world called
 // "manager" and "store".
 func NewHolder(p *sim.Proc, cfg HolderConfig) *Holder {
-	manager, store := p.Peer("manager"), p.Peer("store")
-	h := &Holder{cfg: cfg}
-	c := &h.clients[0]
-	c.init(p, cfg.Config, manager, store, "")
-	h.coordinator, h.store = c, c
-	if cfg.Renew {
-		keeper := &h.clients[1]
-		keeper.init(p, cfg.Config, manager, store, "renew")
-		h.keeper, h.keepAliveFn = keeper, h.keepAlive
-	}
+	h := &Holder{}
+	h.Init(p, cfg)
 	return h
+}
+
+// Init makes h what NewHolder returns, in the memory that it has. Nobody may use h
+// any more as what it was.
+func (h *Holder) Init(p *sim.Proc, cfg HolderConfig) {
+	manager, store := p.Peer("manager"), p.Peer("store")
+	c, keeper := &h.clients[0], &h.clients[1]
+	c.init(p, cfg.Config, manager, store, "")
+	h.cfg, h.coordinator, h.store, h.keeper = cfg, c, c, nil
+	if cfg.Renew {
+		keeper.init(p, cfg.Config, manager, store, "renew")
+		h.keeper = keeper
+		if h.keepAliveFn == nil {
+			h.keepAliveFn = h.keepAlive
+		}
+	}
+	h.lease, h.holds, h.writes = Lease{}, false, 0
 }
 
 // Run takes leases and works under them until it has had cfg.Acquisitions, or

@@ -50,7 +50,15 @@ func (m *LeaseManager) State() any { return fmt.Sprint(m.issued, m.leases) }
 // NewLeaseManager returns a lease manager that has granted nothing; on its first
 // start it finds what its disk holds.
 func NewLeaseManager(cfg Config) *LeaseManager {
-	return &LeaseManager{cfg: cfg}
+	m := &LeaseManager{}
+	m.Init(cfg)
+	return m
+}
+
+// Init makes m what NewLeaseManager returns, in the memory that it has. Nobody may
+// use m any more as what it was.
+func (m *LeaseManager) Init(cfg Config) {
+	m.cfg, m.leases, m.issued, m.busy = cfg, m.leases[:0], 0, sim.Mutex{}
 }
 
 // The disk holds the state of each resource under its name behind one of these:

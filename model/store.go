@@ -21,9 +21,6 @@ type FencedStore struct {
 	ops     []int64  // operations served
 	replies []any    // their answers, each a Reply
 	busy    sim.Mutex
-	// Memory of ops and replies for a short run.
-	fewOps     [fewOps]int64
-	fewReplies [fewOps]any
 }
 
 // cell is the state of one resource.
@@ -36,14 +33,24 @@ type cell struct {
 	Rejections int64
 }
 
-const fewOps = 32
-
 // NewFencedStore returns a store in which every resource holds 0; on its first
 // start it finds what its disk holds.
 func NewFencedStore(cfg Config) *FencedStore {
-	s := &FencedStore{cfg: cfg}
-	s.ops, s.replies = s.fewOps[:0], s.fewReplies[:0]
+	s := &FencedStore{}
+	s.Init(cfg)
 	return s
+}
+
+// manyOps is how many operations a store of a short run serves.
+const manyOps = 32
+
+// Init makes s what NewFencedStore returns, in the memory that it has. Nobody may
+// use s any more as what it was.
+func (s *FencedStore) Init(cfg Config) {
+	if s.ops == nil {
+		s.ops, s.replies = make([]int64, 0, manyOps), make([]any, 0, manyOps)
+	}
+	*s = FencedStore{cfg: cfg, cells: s.cells[:0], valid: s.valid[:0], ops: s.ops[:0], replies: s.replies[:0]}
 }
 
 // State declares the store's memory to an exhaustive search.

@@ -40,6 +40,7 @@ type Runner struct {
 	seeded          sim.Seeded
 	replay          sim.Replay
 	under           sim.Override
+	cast            cast
 }
 
 // Outcome is what one run came to.
@@ -164,7 +165,7 @@ func (r *Runner) prepare(p *Params, chooser sim.Chooser, full bool) {
 	}
 	r.world.Reset(r.sc.configFor(p, r.opt.Timing), chooser, &r.rec)
 	s := p.setup(r.opt.Defects)
-	s.NewStore, s.StoreCrashes = r.opt.NewStore, r.opt.StoreCrashes
+	s.NewStore, s.StoreCrashes, s.cast = r.opt.NewStore, r.opt.StoreCrashes, &r.cast
 	r.sc.Build(r.world, s)
 }
 

@@ -68,6 +68,7 @@ type Setup struct {
 	// StoreCrashes is set; the model's own always may.
 	NewStore     func() sim.Handler
 	StoreCrashes bool
+	cast         *cast // of the runs before; nil: none
 }
 
 // Params are the numbers of a scenario.

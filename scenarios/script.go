@@ -344,7 +344,7 @@ type operator struct {
 }
 
 func (o *operator) Run(p *sim.Proc) {
-	h := model.NewHolder(p, holderConfig(o.setup))
+	h := model.NewHolder(p, holderConfig(&o.setup))
 	for {
 		m, ok := p.Wait(0)
 		if !ok {

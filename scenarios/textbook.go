@@ -77,27 +77,81 @@ func clientName(i int64) string {
 
 // buildTextbook spawns a lease manager, a store and the clients.
 func buildTextbook(w *sim.World, s Setup) {
-	spawnServers(w, s)
-	spawnWorkers(w, s)
+	c := s.cast
+	if c == nil {
+		c = &cast{}
+	}
+	c.begin(&s)
+	c.spawnServers(w, &s)
+	for i := range s.Params.Clients {
+		w.Spawn(clientName(i), c.workers[i].start)
+	}
 }
 
-func spawnWorkers(w *sim.World, s Setup) {
-	cfg := holderConfig(s)
-	factory := func() sim.Runner { return &worker{&cfg} }
-	for i := range s.Params.Clients {
-		w.Spawn(clientName(i), factory)
+// cast is who takes part in a run. A [Runner] keeps it, so that the processes of
+// its next run are made in the memory of the last one's.
+type cast struct {
+	cfg        model.HolderConfig
+	manager    role[model.LeaseManager]
+	store      role[model.FencedStore]
+	workers    []*workerRole
+	newStore   func() sim.Handler
+	newManager func() sim.Handler
+}
+
+// role is the memory of the first incarnation of a process. Those after a crash
+// have their own: tasks of the dead one may still be on their way off its memory.
+type role[T any] struct {
+	first T
+	taken bool
+}
+
+// take returns the memory of the next incarnation.
+func (r *role[T]) take() *T {
+	if r.taken {
+		return new(T)
 	}
+	r.taken = true
+	return &r.first
+}
+
+// begin makes c ready for a run.
+func (c *cast) begin(s *Setup) {
+	if c.newStore == nil {
+		c.newManager, c.newStore = c.startManager, c.startStore
+	}
+	c.cfg = holderConfig(s)
+	c.manager.taken, c.store.taken = false, false
+	for i := int64(len(c.workers)); i < s.Params.Clients; i++ {
+		r := &workerRole{cfg: &c.cfg}
+		r.start = r.incarnate
+		c.workers = append(c.workers, r)
+	}
+	for _, r := range c.workers {
+		r.taken = false
+	}
+}
+
+func (c *cast) startManager() sim.Handler {
+	m := c.manager.take()
+	m.Init(c.cfg.Config)
+	return m
+}
+
+func (c *cast) startStore() sim.Handler {
+	s := c.store.take()
+	s.Init(c.cfg.Config)
+	return s
 }
 
 // spawnServers spawns the lease manager and the store. They are spared long
 // pauses, which would stop everybody and hide the danger; single requests stall.
-func spawnServers(w *sim.World, s Setup) {
-	cfg := s.Config
-	manager := w.Serve("manager", func() sim.Handler { return model.NewLeaseManager(cfg) })
+func (c *cast) spawnServers(w *sim.World, s *Setup) {
+	manager := w.Serve("manager", c.newManager)
 	w.Spare(manager, sim.SitePause, sim.SiteSuspend)
 	newStore := s.NewStore
 	if newStore == nil {
-		newStore = func() sim.Handler { return model.NewFencedStore(cfg) }
+		newStore = c.newStore
 	}
 	store := w.Serve("store", newStore)
 	w.Spare(store, sim.SitePause, sim.SiteSuspend)
@@ -110,14 +164,29 @@ func spawnServers(w *sim.World, s Setup) {
 const resource = "orders/7"
 
 // worker is a client that runs the workload of its parameters.
-type worker struct{ cfg *model.HolderConfig }
-
-func (c *worker) Run(p *sim.Proc) {
-	h := model.NewHolder(p, *c.cfg)
-	h.Run(p.Context())
+type worker struct {
+	cfg    *model.HolderConfig
+	holder model.Holder
 }
 
-func holderConfig(s Setup) model.HolderConfig {
+func (c *worker) Run(p *sim.Proc) {
+	c.holder.Init(p, *c.cfg)
+	c.holder.Run(p.Context())
+}
+
+type workerRole struct {
+	role[worker]
+	cfg   *model.HolderConfig
+	start func() sim.Runner
+}
+
+func (r *workerRole) incarnate() sim.Runner {
+	c := r.take()
+	c.cfg = r.cfg
+	return c
+}
+
+func holderConfig(s *Setup) model.HolderConfig {
 	return model.HolderConfig{Config: s.Config, Resource: resource,
 		Acquisitions: int(s.Params.Acquisitions), Writes: int(s.Params.Writes), Tries: int(s.Params.Tries),
 		Work: time.Duration(s.Params.Work), Renew: s.Params.Renew > 0, Renewals: int(s.Params.Renewals),

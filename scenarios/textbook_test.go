@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"staleproof/checker"
+	"staleproof/sim"
 )
 
 // seedsOf runs seeds of a scenario and calls each with every outcome, until it
@@ -127,6 +128,37 @@ func TestDigests(t *testing.T) {
 		}
 		runtime.GOMAXPROCS(old)
 		golden(t, "digests.golden", b.String())
+	}
+}
+
+// TestReusedMemory: a run whose processes are made in the memory of earlier runs is
+// the run that it is in a world of its own.
+func TestReusedMemory(t *testing.T) {
+	crashes := 0
+	for _, sc := range Scenarios() {
+		for _, x := range append([]Exposure{{}}, sc.Defects...) {
+			seedsOf(t, sc, Options{Defects: x.Defect}, 25, func(seed uint64, p *Plan, o *Outcome) bool {
+				fresh, err := NewRunner(sc, Options{Defects: x.Defect})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer fresh.Close()
+				want := fresh.Run(p)
+				if o.Result.Digest != want.Result.Digest || !slices.Equal(o.Broken(), want.Broken()) {
+					t.Errorf("%s %s, seed %d: expected digest %016x, %v broken; after other runs found %016x, %v",
+						sc.Name, x.Defect, seed, want.Result.Digest, want.Broken(), o.Result.Digest, o.Broken())
+				}
+				for _, d := range o.Result.Decisions {
+					if d.Site == sim.SiteCrash {
+						crashes++
+					}
+				}
+				return true
+			})
+		}
+	}
+	if crashes < 50 {
+		t.Errorf("expected crashes in these runs, found %d", crashes)
 	}
 }
 
