@@ -292,8 +292,7 @@ func (h *Holder) failed(ctx context.Context, err error) error {
 func (h *Holder) keepAlive(ctx context.Context) {
 	id := h.lease.ID
 	for n := 0; h.cfg.Renewals == 0 || n < h.cfg.Renewals; n++ {
-		sim.Sleep(ctx, h.lease.TTL/3)
-		if !h.holds || h.lease.ID != id {
+		if !sim.Rest(ctx, h.lease.TTL/3) || !h.holds || h.lease.ID != id {
 			return
 		}
 		l, err := h.keeper.Renew(ctx, h.lease)

@@ -23,6 +23,9 @@ type Options struct {
 	// Timing is the semantics of time: Timed but for the schedules of an exhaustive
 	// search.
 	Timing sim.Timing
+	// NoDigest is for a search: Run and Steer leave out the digest of a run until
+	// Recheck compares it with another. That takes a tenth less time.
+	NoDigest bool
 }
 
 // Runner runs one scenario again and again in one world. It is for one
@@ -52,6 +55,8 @@ type Outcome struct {
 	// Inconclusive names the properties that could not be judged.
 	Inconclusive []string
 	Sometimes    checker.Counts
+
+	sample bool // of those that Recheck repeats even if nothing broke
 }
 
 // InitialValue is what every resource of a simulation holds at first.
@@ -119,28 +124,40 @@ func (r *Runner) header(p *Params) history.Header {
 }
 
 // Run runs a plan and judges it.
-func (r *Runner) Run(p *Plan) Outcome { return r.start(p, false) }
+func (r *Runner) Run(p *Plan) Outcome { return r.start(p, 0) }
 
-func (r *Runner) start(p *Plan, full bool) Outcome {
+// start is Run that may record as well.
+func (r *Runner) start(p *Plan, want wanted) Outcome {
 	r.seeded = sim.Seeded{Seed: p.Seed, Rates: p.Rates}
 	if len(p.Overrides) == 0 {
-		return r.run(&p.Params, &r.seeded, full)
+		return r.search(&p.Params, p.Seed, &r.seeded, want)
 	}
 	r.replay.Reset(p.Overrides)
 	r.under = sim.Override{Schedule: &r.replay, Under: &r.seeded}
-	return r.run(&p.Params, &r.under, full)
+	return r.search(&p.Params, p.Seed, &r.under, want)
+}
+
+// search is run for a chooser drawn from seed.
+func (r *Runner) search(p *Params, seed uint64, c sim.Chooser, want wanted) Outcome {
+	sample := rerun(seed)
+	if sample || !r.opt.NoDigest {
+		want |= digest
+	}
+	o := r.run(p, c, want)
+	o.sample = sample
+	return o
 }
 
 // Replay runs a schedule and judges it.
 func (r *Runner) Replay(p *Params, s sim.Schedule) Outcome {
 	r.replay.Reset(s)
-	return r.run(p, &r.replay, false)
+	return r.run(p, &r.replay, digest)
 }
 
 // Record runs a schedule and returns everything that happened as well.
 func (r *Runner) Record(p *Params, s sim.Schedule) (Outcome, *history.History) {
 	r.replay.Reset(s)
-	o := r.run(p, &r.replay, true)
+	o := r.run(p, &r.replay, digest|record)
 	return o, r.recorded(p)
 }
 
@@ -149,21 +166,31 @@ func (r *Runner) recorded(p *Params) *history.History {
 	return &history.History{Header: r.header(p), Events: slices.Clone(r.log.Events())}
 }
 
-func (r *Runner) run(p *Params, chooser sim.Chooser, full bool) Outcome {
-	r.prepare(p, chooser, full)
+// wanted is what is wanted of a run beside its verdict.
+type wanted uint8
+
+const (
+	digest wanted = 1 << iota
+	record        // everything that happens
+)
+
+func (r *Runner) run(p *Params, chooser sim.Chooser, want wanted) Outcome {
+	r.prepare(p, chooser, want)
 	return r.judge(r.world.Run())
 }
 
 // prepare builds the world of a run.
-func (r *Runner) prepare(p *Params, chooser sim.Chooser, full bool) {
+func (r *Runner) prepare(p *Params, chooser sim.Chooser, want wanted) {
 	r.suite.Reset()
 	r.log.Reset()
-	r.rec.Full = full
+	r.rec.Full = want&record != 0
 	r.rec.Sink = r.observe
-	if full {
+	if r.rec.Full {
 		r.rec.Sink = r.record
 	}
-	r.world.Reset(r.sc.configFor(p, r.opt.Timing), chooser, &r.rec)
+	cfg := r.sc.configFor(p, r.opt.Timing)
+	cfg.NoDigest = want&digest == 0
+	r.world.Reset(cfg, chooser, &r.rec)
 	s := p.setup(r.opt.Defects)
 	s.NewStore, s.StoreCrashes, s.cast = r.opt.NewStore, r.opt.StoreCrashes, &r.cast
 	r.sc.Build(r.world, s)
@@ -279,25 +306,44 @@ const rerunEvery = 20
 func rerun(seed uint64) bool { return sim.Scramble(seed)%rerunEvery == 0 }
 
 // Recheck runs the schedule of a failure, and of some passes, once more and
-// compares the digests: o is the outcome of p at seed. The error wraps a
-// *[NondeterminismError]. Afterwards o's violations and decisions are not valid.
+// compares the digests: o is the outcome of p at seed, and becomes that of the
+// repetition. The error is a *[NondeterminismError] that names the seed.
 func (r *Runner) Recheck(seed uint64, p *Params, o *Outcome) error {
-	if len(o.Violations) == 0 && !rerun(seed) {
+	if len(o.Violations) == 0 && !o.sample {
 		return nil
 	}
-	want := o.Result.Digest
-	if got := r.Replay(p, slices.Clone(o.Result.Decisions)).Result.Digest; got != want {
-		return fmt.Errorf("seed %d: %w", seed, &NondeterminismError{Scenario: r.sc.Name, Want: want, Got: got})
+	first, broken := o.Result, o.Broken()
+	schedule := slices.Clone(first.Decisions)
+	want := first.Digest
+	if want == 0 { // it was left out
+		*o = r.Replay(p, schedule)
+		if o.Result.Events != first.Events || o.Result.Notes != first.Notes || !slices.Equal(o.Broken(), broken) {
+			return r.another(seed, 0, o)
+		}
+		want = o.Result.Digest
+	}
+	*o = r.Replay(p, schedule)
+	if o.Result.Digest != want {
+		return r.another(seed, want, o)
 	}
 	return nil
+}
+
+// another is the error of a repetition that differs.
+func (r *Runner) another(seed, want uint64, o *Outcome) error {
+	return fmt.Errorf("seed %d: %w", seed, &NondeterminismError{Scenario: r.sc.Name, Want: want, Got: o.Result.Digest})
 }
 
 // NondeterminismError says that the same schedule gave another run.
 type NondeterminismError struct {
 	Scenario  string
-	Want, Got uint64 // digests
+	Want, Got uint64 // digests; Want is 0 if the first run had none
 }
 
 func (e *NondeterminismError) Error() string {
-	return fmt.Sprintf("scenario %s: the same schedule gave another run (digest %016x, then %016x): a process decides by something outside the simulator, such as map order, real time or a goroutine", e.Scenario, e.Want, e.Got)
+	digests := fmt.Sprintf(" (digest %016x, then %016x)", e.Want, e.Got)
+	if e.Want == 0 {
+		digests = ""
+	}
+	return fmt.Sprintf("scenario %s: the same schedule gave another run%s: a process decides by something outside the simulator, such as map order, real time or a goroutine", e.Scenario, digests)
 }

@@ -83,7 +83,7 @@ func processNames(sc *Scenario, p *Params) ([]string, error) {
 		return nil, err
 	}
 	defer r.Close()
-	r.prepare(p, sim.Calm{}, false)
+	r.prepare(p, sim.Calm{}, digest)
 	return r.world.Names(), nil
 }
 

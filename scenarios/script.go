@@ -245,7 +245,7 @@ func (d *director) prepare(script *Script, steps []step) {
 	d.params = r.sc.Params
 	d.params.Clients, d.params.Renew = 0, 0
 	d.params.FirstToken = max(script.FirstToken, 1)
-	r.prepare(&d.params, sim.Calm{}, true)
+	r.prepare(&d.params, sim.Calm{}, digest|record)
 	d.script = r.world.Script()
 	setup := d.params.setup(r.opt.Defects)
 	seen := map[string]bool{}

@@ -2,9 +2,12 @@ package scenarios
 
 import "staleproof/sim"
 
-// Steer runs the scenario with a chooser and judges it. The decisions that were
-// taken are in the outcome, so that [Runner.Replay] repeats the run.
-func (r *Runner) Steer(p *Params, c sim.Chooser) Outcome { return r.run(p, c, false) }
+// Steer runs the scenario with a chooser, drawn from seed, and judges it. The
+// decisions that were taken are in the outcome, so that [Runner.Replay] repeats the
+// run.
+func (r *Runner) Steer(p *Params, seed uint64, c sim.Chooser) Outcome {
+	return r.search(p, seed, c, 0)
+}
 
 // AppendStates appends a hash of the state in which the last run left each
 // monitor: what new behaviour is to a search. key is scratch memory; it is

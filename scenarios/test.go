@@ -169,7 +169,12 @@ func (u *userTest) seeds(seeds uint64) (string, error) {
 // try runs a seed. What the first did is kept, for it is the one that a store that
 // is shared between runs has not been in.
 func (u *userTest) try(seed uint64, p *Plan) Outcome {
-	o := u.r.start(p, seed == 0)
+	var want wanted
+	if seed == 0 {
+		want = record
+	}
+	o := u.r.start(p, want)
+	o.sample = rerun(seed) // the first seed is
 	if seed == 0 {
 		u.first = u.r.recorded(&p.Params)
 	}

@@ -40,6 +40,7 @@ type Proc struct {
 	got      Message
 	gotIt    bool
 	killed   bool
+	resting  bool   // in Rest, which returns to a dead task
 	driving  bool   // it drives the world from its stack; a panic is the world's then
 	returned bool   // what it runs came to its end
 	reused   bool   // the record was another task's before
@@ -276,7 +277,7 @@ func (p *Proc) waitFor(kind waitKind, timeout time.Duration) bool {
 		}
 	}
 	p.driving = false
-	if !alive || p.killed {
+	if (!alive || p.killed) && !p.resting {
 		p.unwind()
 	}
 	return p.gotIt
@@ -519,7 +520,9 @@ func (p *Proc) Observe(o Observation) {
 	w := p.w
 	w.index++
 	o.Stamp(w.index, w.now, p.n.name)
-	w.digest = o.Fold(mix(w.digest, uint64(p.n.id)))
+	if !w.cfg.NoDigest {
+		w.digest = o.Fold(mix(w.digest, uint64(p.n.id)))
+	}
 	if w.observer != nil {
 		w.observer.Observe(o)
 	}

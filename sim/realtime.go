@@ -33,6 +33,23 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
+// Rest is Sleep for a task that only waits for its next turn, such as one that
+// renews a lease: it reports whether ctx goes on, and where it does not, because
+// the process has crashed or the run is over, the task must return. Sleep does not
+// return then, but unwinding a stack costs as much as ten events.
+func Rest(ctx context.Context, d time.Duration) bool {
+	c, ok := ctx.(*procContext)
+	if !ok || c.timed || d <= 0 {
+		return Sleep(ctx, d) == nil
+	}
+	p := c.p
+	p.mustLive()
+	p.resting = true
+	p.waitFor(waitTime, d)
+	p.resting = false
+	return !p.killed
+}
+
 // WithTimeout returns a context that ends after d. Call cancel when done with
 // it; in a simulation it does nothing.
 func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {

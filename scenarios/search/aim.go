@@ -60,7 +60,7 @@ func (t *target) chart(r *scenarios.Runner, p *scenarios.Params) *chart {
 		return c
 	}
 	var census sim.Census
-	r.Steer(p, &census)
+	r.Steer(p, 0, &census)
 	c := &chart{}
 	for _, s := range census.Spots {
 		if s.Options < 2 || !faultSites.Has(s.Site) || t.sc.Faults.Rates[s.Site] == 0 {

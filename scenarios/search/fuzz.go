@@ -181,8 +181,10 @@ func (g *fuzzing) start() error {
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
+	opt := g.Options
+	opt.NoDigest = true
 	for range n {
-		r, err := scenarios.NewRunner(g.Scenario, g.Options)
+		r, err := scenarios.NewRunner(g.Scenario, opt)
 		if err != nil {
 			return err
 		}
@@ -335,6 +337,9 @@ func (w *fuzzer) part(c *part, from, to uint64) error {
 		seed := g.seed(j)
 		s := g.shares.of(seed)
 		p, o := w.steer[s].steer(w.r, seed)
+		if err := w.r.Recheck(seed, &p, &o); err != nil {
+			return err
+		}
 		c.Schedules++
 		c.Strategies[s].Schedules++
 		c.Events += o.Result.Events
@@ -347,9 +352,6 @@ func (w *fuzzer) part(c *part, from, to uint64) error {
 		w.note(c, s, &o)
 		if len(o.Violations) > 0 {
 			w.keep(c, killOf(seed, &p, &o), s)
-		}
-		if err := w.r.Recheck(seed, &p, &o); err != nil {
-			return err
 		}
 	}
 	c.done = true

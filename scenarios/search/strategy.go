@@ -125,7 +125,7 @@ func (s *storm) steer(r *scenarios.Runner, seed uint64) (scenarios.Params, scena
 	for site, rate := range s.sc.Faults.Rates {
 		s.chooser.Rates[site] = uint16(min(uint64(rate)*half/2, sim.Uniform-1))
 	}
-	return s.params, r.Steer(&s.params, &s.chooser)
+	return s.params, r.Steer(&s.params, seed, &s.chooser)
 }
 
 // moreWork is the workload of a scenario with one lease more for each client, and
@@ -151,7 +151,7 @@ func (s *aimed) steer(r *scenarios.Runner, seed uint64) (scenarios.Params, scena
 	d := drawsOf(seed, 1)
 	p := s.params(d)
 	s.replay.Reset(s.aim(r, p, d, 1<<d.below(6)))
-	return *p, r.Steer(p, s.replay)
+	return *p, r.Steer(p, seed, s.replay)
 }
 
 // priorities is probabilistic concurrency testing.
@@ -169,7 +169,7 @@ func (s *priorities) steer(r *scenarios.Runner, seed uint64) (scenarios.Params, 
 	p := s.params(d)
 	s.chooser.Changes.Reset(s.aim(r, p, d, 1<<d.below(6)))
 	s.chooser.Reset(d.next(), 1+d.below(len(s.sc.Faults.Delays)+1))
-	return *p, r.Steer(p, &s.chooser)
+	return *p, r.Steer(p, seed, &s.chooser)
 }
 
 // partialOrder is partial-order sampling.
@@ -188,5 +188,5 @@ func (s *partialOrder) steer(r *scenarios.Runner, seed uint64) (scenarios.Params
 	p := s.params(d)
 	s.faults.Reset(s.aim(r, p, d, 1<<d.below(6)))
 	s.chooser = sim.PartialOrder{Seed: d.next(), Under: s.faults}
-	return *p, r.Steer(p, &s.chooser)
+	return *p, r.Steer(p, seed, &s.chooser)
 }

@@ -151,8 +151,10 @@ func (s *Sweep) Run() (*Result, error) {
 // runners makes a runner for each worker.
 func (s *Sweep) runners(n int) (chan *scenarios.Runner, error) {
 	c := make(chan *scenarios.Runner, n)
+	opt := s.Options
+	opt.NoDigest = true
 	for range n {
-		r, err := scenarios.NewRunner(s.Scenario, s.Options)
+		r, err := scenarios.NewRunner(s.Scenario, opt)
 		if err != nil {
 			return nil, err
 		}
@@ -248,6 +250,9 @@ func (s *Sweep) seeds(r *scenarios.Runner, plan func(uint64) scenarios.Plan, c *
 	for seed := from; seed < to && !c.stopped; seed++ {
 		p := plan(seed)
 		o := r.Run(&p)
+		if err := r.Recheck(seed, &p.Params, &o); err != nil {
+			return err
+		}
 		c.Schedules++
 		c.Events += o.Result.Events
 		for i, n := range o.Sometimes {
@@ -261,9 +266,6 @@ func (s *Sweep) seeds(r *scenarios.Runner, plan func(uint64) scenarios.Plan, c *
 				c.Kills = append(c.Kills, killOf(seed, &p.Params, &o))
 			}
 			c.stopped = s.stops(&o)
-		}
-		if err := r.Recheck(seed, &p.Params, &o); err != nil {
-			return err
 		}
 	}
 	c.done = true
