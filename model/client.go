@@ -22,8 +22,9 @@ type Client struct {
 	task    string // that base names, and the incarnation that it names
 	life    int
 	unknown int
-	open    int   // operations that wait for their answers
-	basis   int64 // the last operation that told or made the value, under the lease
+	open    int            // operations that wait for their answers
+	basis   int64          // the last operation that told or made the value, under the lease
+	e       *history.Event // begins or ends the operation that it names
 }
 
 // NewClient returns the client of p's process; line names the task when the
@@ -42,6 +43,10 @@ func (c *Client) init(p *sim.Proc, cfg Config, manager, store sim.ID, task strin
 	}
 	c.cfg, c.manager, c.store, c.process = cfg, manager, store, c.base
 	c.unknown, c.open, c.basis = 0, 0, 0
+	if c.e == nil {
+		c.e = &history.Event{}
+	}
+	c.e.Op = 0 // it names none
 }
 
 // firstLine names the first line of operations of a task.
@@ -100,30 +105,30 @@ func (c *Client) Release(ctx context.Context, l Lease) error {
 
 // Raise lifts the store's fence.
 func (c *Client) Raise(ctx context.Context, resource string, l Lease) error {
-	_, err := c.ask(ctx, history.Raise, resource, l, 0)
+	_, err := c.ask(ctx, history.Raise, resource, &l, 0)
 	return err
 }
 
 // Read reads a resource.
 func (c *Client) Read(ctx context.Context, resource string, l Lease) (int64, error) {
-	reply, err := c.ask(ctx, history.Read, resource, l, 0)
+	reply, err := c.ask(ctx, history.Read, resource, &l, 0)
 	return reply.Value, err
 }
 
 // Write writes a resource.
 func (c *Client) Write(ctx context.Context, resource string, l Lease, value int64) error {
-	_, err := c.ask(ctx, history.Write, resource, l, value)
+	_, err := c.ask(ctx, history.Write, resource, &l, value)
 	return err
 }
 
 // Delete deletes a resource; reading it gives 0 then.
 func (c *Client) Delete(ctx context.Context, resource string, l Lease) error {
-	_, err := c.ask(ctx, history.Delete, resource, l, 0)
+	_, err := c.ask(ctx, history.Delete, resource, &l, 0)
 	return err
 }
 
 // ask sends an operation to the store, with the lease under which it is made.
-func (c *Client) ask(ctx context.Context, f history.F, resource string, l Lease, value int64) (Reply, error) {
+func (c *Client) ask(ctx context.Context, f history.F, resource string, l *Lease, value int64) (*Reply, error) {
 	r := Request{F: f, Resource: resource, Token: l.Token, Lease: l.ID, Value: value,
 		Unfenced: f.IsMutation() && c.cfg.Defects.Has(LocalCheckOnly|RenewAndTrust)}
 	if f == history.Write {
@@ -132,26 +137,30 @@ func (c *Client) ask(ctx context.Context, f history.F, resource string, l Lease,
 	return c.do(ctx, c.store, &r)
 }
 
-// do sends a request, waits for the answer and records both.
-func (c *Client) do(ctx context.Context, to sim.ID, r *Request) (Reply, error) {
+// noReply is what there is when none came.
+var noReply Reply
+
+// do sends a request, waits for the answer and records both. The reply must not be
+// changed.
+func (c *Client) do(ctx context.Context, to sim.ID, r *Request) (*Reply, error) {
 	p := sim.FromContext(ctx)
 	r.Op, r.Client = p.Serial(), c.client
 	line := c.line()
-	p.Observe(c.event(p, history.Invoke, r, line))
+	p.Observe(c.event(history.Invoke, r, line))
 	body, err := p.Call(to, r.box(p), c.cfg.Timeout)
-	reply, answered := body.(Reply)
-	if err != nil || !answered {
-		e := c.event(p, history.Info, r, line)
+	reply := sim.Peek[Reply](body)
+	if err != nil || reply == nil {
+		e := c.event(history.Info, r, line)
 		e.Error = "timeout"
 		p.Observe(e)
 		if c.open--; c.process == line {
 			c.nextLine()
 		}
-		return Reply{}, ErrUnknownOutcome
+		return &noReply, ErrUnknownOutcome
 	}
 	c.open--
-	e := c.event(p, history.Fail, r, line)
-	if err = c.outcome(e, r, &reply); err == nil && (r.F == history.Read || r.F == history.Write) {
+	e := c.event(history.Fail, r, line)
+	if err = c.outcome(e, r, reply); err == nil && (r.F == history.Read || r.F == history.Write) {
 		c.basis = r.Op
 	}
 	p.Observe(e)
@@ -202,15 +211,28 @@ func (c *Client) nextLine() {
 	c.process = c.base + "/" + strconv.Itoa(c.unknown)
 }
 
-// event returns the event that begins or ends r on a line of operations.
-func (c *Client) event(p *sim.Proc, t history.Type, r *Request, line string) *history.Event {
-	e := observation(p, t, r.F, r.Op, r.Resource)
-	e.Process, e.Token, e.Lease = line, r.Token, r.Lease
+// event returns the event that begins or ends r on a line of operations: mostly the
+// end finds what the beginning wrote.
+func (c *Client) event(t history.Type, r *Request, line string) *history.Event {
+	e := c.e
+	if e.Op != r.Op {
+		c.begin(e, r, line)
+	}
+	e.Type = t
+	return e
+}
+
+// begin fills in what the events of r have in common.
+func (c *Client) begin(e *history.Event, r *Request, line string) {
+	e.F, e.Op = r.F, r.Op
+	e.Process, e.Client = line, ""
 	if !same(line, c.client) {
 		e.Client = c.client
 	}
+	e.Resource, e.Lease, e.Owner, e.Error = r.Resource, r.Lease, "", ""
+	e.Token, e.Highest, e.Generation = r.Token, 0, 0
+	e.Value, e.Basis = history.Value{}, 0
 	if r.F == history.Write {
 		e.Value, e.Basis = history.IntValue(r.Value), r.Basis
 	}
-	return e
 }

@@ -49,6 +49,7 @@ type Holder struct {
 	lease       Lease
 	holds       bool
 	writes      int64
+	e           *history.Event
 }
 
 // NewHolder returns a holder that speaks to the processes of p's world called
@@ -74,6 +75,7 @@ func (h *Holder) Init(p *sim.Proc, cfg HolderConfig) {
 		}
 	}
 	h.lease, h.holds, h.writes = Lease{}, false, 0
+	h.e = notes(h.e)
 }
 
 // Run takes leases and works under them until it has had cfg.Acquisitions, or
@@ -329,10 +331,12 @@ func (h *Holder) tell(ctx context.Context, f history.F) {
 	if p == nil {
 		return
 	}
-	e := observation(p, history.Note, f, 0, h.lease.Resource)
-	e.Token, e.Lease, e.Owner, e.Generation = h.lease.Token, h.lease.ID, p.Name(), h.lease.Generation
+	e, l := h.e, &h.lease
+	e.F = f
+	e.Resource, e.Lease, e.Owner = l.Resource, l.ID, p.Name()
+	e.Token, e.Generation, e.Until = l.Token, l.Generation, 0
 	if f == history.Believe {
-		e.Until = h.lease.Deadline.UnixNano()
+		e.Until = l.Deadline.UnixNano()
 	}
 	p.Observe(e)
 }

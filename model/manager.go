@@ -18,6 +18,7 @@ type LeaseManager struct {
 	issued         int64 // identities given out in this incarnation
 	busy           sim.Mutex
 	keyOf, lastKey string // the resource last written, and its key
+	e              *history.Event
 }
 
 // granted is the state of one resource: the counter outlives the lease.
@@ -59,6 +60,7 @@ func NewLeaseManager(cfg Config) *LeaseManager {
 // use m any more as what it was.
 func (m *LeaseManager) Init(cfg Config) {
 	m.cfg, m.leases, m.issued, m.busy = cfg, m.leases[:0], 0, sim.Mutex{}
+	m.e = notes(m.e)
 }
 
 // The disk holds the state of each resource under its name behind one of these:
@@ -326,8 +328,10 @@ func (g *granted) reply() Reply {
 
 // tell reports the last change.
 func (m *LeaseManager) tell(p *sim.Proc, g *granted) {
-	e := observation(p, history.Note, g.Did, g.DidOp, g.Resource)
-	e.Token, e.Lease, e.Owner, e.Generation = g.Token, g.DidLease, g.DidOwner, g.Generation
+	e := m.e
+	e.F, e.Op = g.Did, g.DidOp
+	e.Resource, e.Lease, e.Owner = g.Resource, g.DidLease, g.DidOwner
+	e.Token, e.Generation, e.Expires = g.Token, g.Generation, 0
 	if g.Did == history.Grant || g.Did == history.Renewed {
 		e.Expires = int64(g.Expires)
 	}

@@ -141,17 +141,14 @@ func OK(value int64) Reply { return Reply{Status: StatusOK, Value: value} }
 // Stale is the reply of a fence that has accepted the token highest.
 func Stale(highest Token) Reply { return Reply{Status: StatusStale, Highest: highest} }
 
-// observation returns an event to be observed, empty but for what it is about. It
-// is the same one again and again: an observer that keeps it copies it.
-func observation(p *sim.Proc, t history.Type, f history.F, op int64, resource string) *history.Event {
-	place := p.Scratch()
-	e, ok := (*place).(*history.Event)
-	if !ok {
-		e = &history.Event{}
-		*place = e
+// notes returns the event by which a process tells what it did, e if there is one.
+// It is the same one again and again: who tells writes over each field that it ever
+// sets, and an observer that keeps it copies it.
+func notes(e *history.Event) *history.Event {
+	if e == nil {
+		e = &history.Event{Type: history.Note}
 	}
-	*e = history.Event{} // in place: a literal with fields is made elsewhere and copied
-	e.Type, e.F, e.Op, e.Resource = t, f, op, resource
+	e.Process = "" // the process's own
 	return e
 }
 

@@ -66,6 +66,7 @@ type served struct {
 	value   int64
 	refused int64
 	replies map[int64]Reply
+	e       history.Event
 }
 
 // Handle serves one request.
@@ -127,8 +128,9 @@ func (s *served) note(p *sim.Proc, r Request, reply Reply) {
 	default:
 		return
 	}
-	e := observation(p, history.Note, f, r.Op, r.Resource)
-	e.Token, e.Lease, e.Owner, e.Highest, e.Rejections = r.Token, r.Lease, r.Client, s.highest, s.refused
+	s.e = history.Event{Type: history.Note, F: f, Op: r.Op, Resource: r.Resource, Token: r.Token, Lease: r.Lease,
+		Owner: r.Client, Highest: s.highest, Rejections: s.refused}
+	e := &s.e
 	if f == history.Reject {
 		e.Highest = reply.Highest
 	}

@@ -21,6 +21,7 @@ type FencedStore struct {
 	ops     []int64  // operations served
 	replies []any    // their answers, each a Reply
 	busy    sim.Mutex
+	e       *history.Event
 }
 
 // cell is the state of one resource.
@@ -50,7 +51,7 @@ func (s *FencedStore) Init(cfg Config) {
 	if s.ops == nil {
 		s.ops, s.replies = make([]int64, 0, manyOps), make([]any, 0, manyOps)
 	}
-	*s = FencedStore{cfg: cfg, cells: s.cells[:0], valid: s.valid[:0], ops: s.ops[:0], replies: s.replies[:0]}
+	*s = FencedStore{cfg: cfg, cells: s.cells[:0], valid: s.valid[:0], ops: s.ops[:0], replies: s.replies[:0], e: notes(s.e)}
 }
 
 // State declares the store's memory to an exhaustive search.
@@ -250,9 +251,11 @@ func (s *FencedStore) refuses(c *cell, r *Request) bool {
 }
 
 func (s *FencedStore) tell(p *sim.Proc, f history.F, c *cell, r *Request) {
-	e := observation(p, history.Note, f, r.Op, r.Resource)
-	e.Token, e.Lease, e.Owner = r.Token, r.Lease, r.Client
-	e.Highest, e.Rejections = c.Highest, c.Rejections
+	e := s.e
+	e.F, e.Op = f, r.Op
+	e.Resource, e.Lease, e.Owner = r.Resource, r.Lease, r.Client
+	e.Token, e.Highest, e.Rejections = r.Token, c.Highest, c.Rejections
+	e.Value, e.Basis = history.Value{}, 0
 	switch r.F {
 	case history.Write:
 		e.Value, e.Basis = history.IntValue(r.Value), r.Basis
