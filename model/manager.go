@@ -13,12 +13,20 @@ import (
 // with a token greater than all before and an identity of its own. Leases end on
 // its own monotonic clock. What it promises is on its disk before it says so.
 type LeaseManager struct {
-	cfg            Config
-	leases         []granted
-	issued         int64 // identities given out in this incarnation
-	busy           sim.Mutex
-	keyOf, lastKey string // the resource last written, and its key
-	e              *history.Event
+	cfg    Config
+	leases []granted
+	issued int64 // identities given out in this incarnation
+	busy   sim.Mutex
+	named  named
+	e      *history.Event
+}
+
+// named is what is made of the name of a resource: of the one that was used last,
+// which mostly is the next.
+type named struct {
+	resource string
+	key      string // on the disk
+	ending   any    // the timer
 }
 
 // granted is the state of one resource: the counter outlives the lease.
@@ -132,23 +140,20 @@ func (m *LeaseManager) Yields() int {
 // Handle serves one request; requests are served one after another.
 func (m *LeaseManager) Handle(p *sim.Proc, msg sim.Message) {
 	ctx := p.Context()
-	if end, ok := msg.Body.(ending); ok {
+	if r := sim.Peek[Request](msg.Body); r != nil {
+		m.busy.Lock(ctx)
+		reply := m.serve(p, r)
+		m.busy.Unlock(ctx)
+		p.Reply(msg, reply)
+	} else if end, ok := msg.Body.(ending); ok {
 		m.busy.Lock(ctx)
 		m.end(p, m.lease(end.Resource))
 		m.busy.Unlock(ctx)
-		return
 	}
-	r, ok := msg.Body.(Request)
-	if !ok {
-		return
-	}
-	m.busy.Lock(ctx)
-	reply := m.serve(p, r)
-	m.busy.Unlock(ctx)
-	p.Reply(msg, reply.box(p))
 }
 
-func (m *LeaseManager) serve(p *sim.Proc, r Request) Reply {
+// serve returns the reply to r, ready to be sent.
+func (m *LeaseManager) serve(p *sim.Proc, r *Request) any {
 	g := m.lease(r.Resource)
 	if g.Lease != "" && p.Now() >= g.Expires {
 		m.expire(p, g)
@@ -161,8 +166,10 @@ func (m *LeaseManager) serve(p *sim.Proc, r Request) Reply {
 	case history.Release:
 		return m.release(p, g, r)
 	}
-	return Reply{Status: StatusUnsupported}
+	return refusal(p, StatusUnsupported)
 }
+
+func refusal(p *sim.Proc, s Status) any { return (&Reply{Status: s}).box(p) }
 
 func (m *LeaseManager) lease(resource string) *granted {
 	for i := range m.leases {
@@ -198,19 +205,19 @@ func (m *LeaseManager) end(p *sim.Proc, g *granted) {
 func (m *LeaseManager) arm(p *sim.Proc, g *granted) {
 	if !g.armed && g.Lease != "" {
 		g.armed = true
-		p.After(g.Expires-p.Now(), ending{g.Resource})
+		p.After(g.Expires-p.Now(), m.made(g.Resource).ending)
 	}
 }
 
-func (m *LeaseManager) acquire(p *sim.Proc, g *granted, r Request) Reply {
+func (m *LeaseManager) acquire(p *sim.Proc, g *granted, r *Request) any {
 	if g.LastOp == r.Op && g.Lease != "" { // a copy of the request that was granted
-		return g.reply()
+		return g.reply(p)
 	}
 	if r.Lease != "" && r.Lease == g.Lease {
 		return m.reenter(p, g, r)
 	}
 	if g.Lease != "" && !m.cfg.Defects.Has(GrantWhileHeld) {
-		return Reply{Status: StatusHeld, RetryAfter: g.Expires - p.Now()}
+		return (&Reply{Status: StatusHeld, RetryAfter: g.Expires - p.Now()}).box(p)
 	}
 	next := *g
 	if !m.cfg.Defects.Has(TokenNotIncreased) || next.Generation == 0 {
@@ -220,7 +227,7 @@ func (m *LeaseManager) acquire(p *sim.Proc, g *granted, r Request) Reply {
 	next.Lease, next.Owner, next.LastOp = m.identity(p), r.Client, r.Op
 	next.Expires = p.Now() + r.TTL
 	next.did(history.Grant, r.Op)
-	return m.commit(p, next)
+	return m.commit(p, g, &next)
 }
 
 // identity returns a lease identity that was not used before. It stands for a
@@ -232,7 +239,7 @@ func (m *LeaseManager) identity(p *sim.Proc) string {
 }
 
 // reenter answers a holder that acquires once more: it keeps its lease.
-func (m *LeaseManager) reenter(p *sim.Proc, g *granted, r Request) Reply {
+func (m *LeaseManager) reenter(p *sim.Proc, g *granted, r *Request) any {
 	next := *g
 	next.LastOp = r.Op
 	next.Expires = p.Now() + r.TTL
@@ -240,17 +247,17 @@ func (m *LeaseManager) reenter(p *sim.Proc, g *granted, r Request) Reply {
 		next.Token++
 	}
 	next.did(history.Renewed, r.Op)
-	return m.commit(p, next)
+	return m.commit(p, g, &next)
 }
 
 // holds reports whether r presents the lease in force.
-func (m *LeaseManager) holds(g *granted, r Request) bool {
+func (m *LeaseManager) holds(g *granted, r *Request) bool {
 	return g.Lease != "" && (g.Lease == r.Lease || m.cfg.Defects.Has(ManagerIgnoresIdentity))
 }
 
-func (m *LeaseManager) renew(p *sim.Proc, g *granted, r Request) Reply {
+func (m *LeaseManager) renew(p *sim.Proc, g *granted, r *Request) any {
 	if !m.holds(g, r) {
-		return Reply{Status: StatusNotHolder}
+		return refusal(p, StatusNotHolder)
 	}
 	next := *g
 	next.Expires = p.Now() + r.TTL
@@ -258,20 +265,21 @@ func (m *LeaseManager) renew(p *sim.Proc, g *granted, r Request) Reply {
 		next.Token++
 	}
 	next.did(history.Renewed, r.Op)
-	return m.commit(p, next)
+	return m.commit(p, g, &next)
 }
 
-func (m *LeaseManager) release(p *sim.Proc, g *granted, r Request) Reply {
+func (m *LeaseManager) release(p *sim.Proc, g *granted, r *Request) any {
 	if !m.holds(g, r) {
-		return Reply{Status: StatusNotHolder}
+		return refusal(p, StatusNotHolder)
 	}
 	next := *g
 	next.did(history.Released, r.Op)
 	next.Lease, next.Owner = "", ""
+	reply := m.commit(p, g, &next)
 	if m.cfg.Defects.Has(ReleaseDeletesCounter) {
-		defer m.forget(p, g.Resource)
+		m.forget(p, g.Resource)
 	}
-	return m.commit(p, next)
+	return reply
 }
 
 // forget deletes the record of a resource.
@@ -282,36 +290,54 @@ func (m *LeaseManager) forget(p *sim.Proc, resource string) {
 	*g = granted{Resource: resource, Token: m.first()}
 }
 
-// commit makes next durable, then true, and reports it.
-func (m *LeaseManager) commit(p *sim.Proc, next granted) Reply {
+// commit makes next durable, then true of g, and reports it.
+func (m *LeaseManager) commit(p *sim.Proc, g, next *granted) any {
+	armed := next.armed
+	next.armed = false
 	switch d := m.cfg.Defects; {
 	case d.Has(StandbyLags):
-		was := *m.lease(next.Resource)
+		was := *g
 		was.armed = false
 		p.Put(standbyKey+next.Resource, was)
 	case d.Has(SnapshotRestored) && next.Did == history.Grant && next.Generation%2 == 1:
-		saved := next
-		saved.armed = false
-		p.Put(snapshotKey+next.Resource, saved)
+		p.Put(snapshotKey+next.Resource, *next)
 	}
-	armed := next.armed
-	next.armed = false
-	p.Put(m.key(next.Resource), next)
+	p.Put(m.made(next.Resource).key, next.box(p))
 	p.Sync()
-	g := m.lease(next.Resource)
-	*g = next
+	*g = *next
 	g.armed = armed
 	m.tell(p, g)
 	m.arm(p, g)
-	return g.reply()
+	return g.reply(p)
 }
 
-// key is where the disk holds the state of a resource.
-func (m *LeaseManager) key(resource string) string {
-	if !same(m.keyOf, resource) {
-		m.keyOf, m.lastKey = resource, currentKey+resource
+// made returns what is made of the name of a resource.
+func (m *LeaseManager) made(resource string) *named {
+	if n := &m.named; !same(n.resource, resource) {
+		*n = named{resource: resource, key: currentKey + resource, ending: ending{resource}}
 	}
-	return m.lastKey
+	return &m.named
+}
+
+// box returns g ready to be stored.
+func (g *granted) box(p *sim.Proc) any {
+	s := p.Slot(g.Fold(0))
+	if old := sim.Kept[granted](s); old == nil || !g.equals(old) {
+		s.Keep(p, *g)
+	}
+	return s.Box(p)
+}
+
+// Fold hashes g, which is never sent, for its slot alone.
+func (g granted) Fold(h uint64) uint64 {
+	return h ^ uint64(g.Token)<<48 ^ uint64(g.Expires) ^ uint64(g.DidOp)<<16 ^ uint64(g.Did)<<40
+}
+
+func (g *granted) equals(o *granted) bool {
+	return g.Expires == o.Expires && g.DidOp == o.DidOp && g.Did == o.Did && g.Token == o.Token &&
+		g.Generation == o.Generation && g.LastOp == o.LastOp && g.armed == o.armed &&
+		same(g.Lease, o.Lease) && same(g.Owner, o.Owner) && same(g.DidLease, o.DidLease) &&
+		same(g.DidOwner, o.DidOwner) && same(g.Resource, o.Resource)
 }
 
 // did says what changes g now.
@@ -319,11 +345,13 @@ func (g *granted) did(f history.F, op int64) {
 	g.Did, g.DidOp, g.DidLease, g.DidOwner = f, op, g.Lease, g.Owner
 }
 
-func (g *granted) reply() Reply {
-	if g.Lease == "" {
-		return Reply{Status: StatusOK}
+// reply returns the reply that tells g's lease, ready to be sent.
+func (g *granted) reply(p *sim.Proc) any {
+	reply := Reply{Status: StatusOK}
+	if g.Lease != "" {
+		reply.Token, reply.Lease, reply.Generation = g.Token, g.Lease, g.Generation
 	}
-	return Reply{Status: StatusOK, Token: g.Token, Lease: g.Lease, Generation: g.Generation}
+	return reply.box(p)
 }
 
 // tell reports the last change.

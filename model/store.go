@@ -17,12 +17,15 @@ import (
 type FencedStore struct {
 	cfg     Config
 	cells   []cell
-	valid   []string // leases that StoreCachesCheck has found valid
-	ops     []int64  // operations served
-	replies []any    // their answers, each a Reply
+	valid   []string            // leases that StoreCachesCheck has found valid
+	ops     []int64             // operations served
+	replies []any               // their answers, each a Reply
+	served  [servedWords]uint64 // bit n: some op is n, modulo their number
 	busy    sim.Mutex
 	e       *history.Event
 }
+
+const servedWords = 4
 
 // cell is the state of one resource.
 type cell struct {
@@ -59,15 +62,15 @@ func (s *FencedStore) State() any { return fmt.Sprint(s.cells, s.valid, s.ops, s
 
 // Start replays the log: the requests that were accepted and changed something.
 func (s *FencedStore) Start(p *sim.Proc) {
-	var last Request
-	s.replay(p, &last)
+	last := s.replay(p)
 	torn := p.Disk().Torn() > 0 && !s.cfg.Defects.Has(StoreAcksBeforeSync|ReplicaLags)
 	if torn { // it took effect, and the crash came before the report
-		s.tell(p, effect(last.F), s.cell(last.Resource), &last)
+		s.tell(p, effect(last.F), s.cell(last.Resource), last)
 	}
 }
 
-func (s *FencedStore) replay(p *sim.Proc, last *Request) {
+// replay returns the last request of the log that it knows.
+func (s *FencedStore) replay(p *sim.Proc) (last *Request) {
 	missing := 0 // entries that have not reached the replica
 	if s.cfg.Defects.Has(ReplicaLags) && p.Incarnation() > 0 {
 		missing = 2
@@ -79,9 +82,9 @@ func (s *FencedStore) replay(p *sim.Proc, last *Request) {
 		if done == n-missing {
 			return false
 		}
-		*last = v.(Request)
+		last = sim.Peek[Request](v)
 		c := s.cell(last.Resource)
-		*c = c.after(last)
+		c.accept(last)
 		reply := OK(c.Value)
 		s.keep(last.Op, reply.box(p))
 		if done++; done%snapshotEvery == 0 && s.cfg.Defects.Has(SnapshotDropsFence) {
@@ -92,6 +95,7 @@ func (s *FencedStore) replay(p *sim.Proc, last *Request) {
 	if s.cfg.Defects.Has(FenceNotPersisted) {
 		s.dropFences()
 	}
+	return last
 }
 
 // snapshotEvery is how many entries of the log SnapshotDropsFence folds into a
@@ -123,24 +127,20 @@ func (s *FencedStore) Yields() int {
 
 // Handle serves one request; requests are served one after another.
 func (s *FencedStore) Handle(p *sim.Proc, msg sim.Message) {
-	if idle, ok := msg.Body.(collect); ok {
-		if c := s.cell(idle.Resource); c.Highest == idle.Highest {
-			c.forget()
-		}
-		return
-	}
-	r, ok := msg.Body.(Request)
-	if !ok {
+	r := sim.Peek[Request](msg.Body)
+	if r == nil {
+		s.collect(msg.Body)
 		return
 	}
 	ctx := p.Context()
 	s.busy.Lock(ctx)
-	i := slices.Index(s.ops, r.Op)
-	if i < 0 || s.cfg.Defects.Has(StoreReappliesCopies) {
-		reply := s.serve(p, &r, msg.Body)
-		i = s.keep(r.Op, reply.box(p))
+	var reply any
+	if i := s.find(r.Op); i >= 0 && !s.cfg.Defects.Has(StoreReappliesCopies) {
+		reply = s.replies[i]
+	} else {
+		reply = s.serve(p, r, msg.Body)
+		s.keep(r.Op, reply)
 	}
-	reply := s.replies[i]
 	s.busy.Unlock(ctx)
 	p.Reply(msg, reply)
 	if s.cfg.Defects.Has(StoreAcksBeforeSync) {
@@ -149,10 +149,28 @@ func (s *FencedStore) Handle(p *sim.Proc, msg sim.Message) {
 	}
 }
 
+// collect takes the fence away that a timer of FenceCollected is about.
+func (s *FencedStore) collect(timer any) {
+	if idle, ok := timer.(collect); ok {
+		if c := s.cell(idle.Resource); c.Highest == idle.Highest {
+			c.forget()
+		}
+	}
+}
+
+// find returns where the answer to an operation is, or -1.
+func (s *FencedStore) find(op int64) int {
+	if n := uint64(op); s.served[n/64%servedWords]>>(n%64)&1 == 0 {
+		return -1
+	}
+	return slices.Index(s.ops, op)
+}
+
 // keep remembers the answer to an operation.
-func (s *FencedStore) keep(op int64, reply any) int {
+func (s *FencedStore) keep(op int64, reply any) {
 	s.ops, s.replies = append(s.ops, op), append(s.replies, reply)
-	return len(s.ops) - 1
+	n := uint64(op)
+	s.served[n/64%servedWords] |= 1 << (n % 64)
 }
 
 func (s *FencedStore) cell(resource string) *cell {
@@ -166,12 +184,12 @@ func (s *FencedStore) cell(resource string) *cell {
 }
 
 // serve answers r; body is r as it came.
-func (s *FencedStore) serve(p *sim.Proc, r *Request, body any) Reply {
+func (s *FencedStore) serve(p *sim.Proc, r *Request, body any) any {
 	c := s.cell(r.Resource)
 	if s.refuses(c, r) {
 		c.Rejections++
 		s.tell(p, history.Reject, c, r)
-		return Reply{Status: StatusStale, Highest: c.Highest, Owner: c.Owner}
+		return (&Reply{Status: StatusStale, Highest: c.Highest, Owner: c.Owner}).box(p)
 	}
 	if s.cfg.Defects.Has(StoreChecksApart) && r.F.IsMutation() {
 		ctx := p.Context()
@@ -180,14 +198,15 @@ func (s *FencedStore) serve(p *sim.Proc, r *Request, body any) Reply {
 		s.busy.Lock(ctx)
 		c = s.cell(r.Resource)
 	}
-	next := c.after(r)
-	if r.F.IsMutation() || next != *c {
+	if r.F.IsMutation() || c.lifts(r) {
+		next := *c
+		next.accept(r)
 		s.persist(p, r, body)
-		c = s.cell(r.Resource)
-		*c = next
+		*c = next // whatever a timer did meanwhile
 	}
 	s.tell(p, effect(r.F), c, r)
-	return OK(next.Value)
+	reply := OK(c.Value)
+	return reply.box(p)
 }
 
 // persist makes r durable: with it, the log says what the cell is.
@@ -204,19 +223,22 @@ func (s *FencedStore) persist(p *sim.Proc, r *Request, body any) {
 	}
 }
 
-// after returns the cell once r is accepted.
-func (c *cell) after(r *Request) cell {
-	next := *c
-	if !r.Unfenced && r.F != history.Read && (r.Token > next.Highest || !same(r.Lease, next.Lease)) {
-		next.Highest, next.Lease, next.Owner = max(r.Token, next.Highest), r.Lease, r.Client
+// lifts reports whether r, once it is accepted, changes the fence.
+func (c *cell) lifts(r *Request) bool {
+	return !r.Unfenced && r.F != history.Read && (r.Token > c.Highest || !same(r.Lease, c.Lease))
+}
+
+// accept changes c as r says.
+func (c *cell) accept(r *Request) {
+	if c.lifts(r) {
+		c.Highest, c.Lease, c.Owner = max(r.Token, c.Highest), r.Lease, r.Client
 	}
 	switch r.F {
 	case history.Write:
-		next.Value = r.Value
+		c.Value = r.Value
 	case history.Delete:
-		next.Value = 0
+		c.Value = 0
 	}
-	return next
 }
 
 // effect is the note that an accepted request makes.
