@@ -99,20 +99,20 @@ type cast struct {
 	newManager func() sim.Handler
 }
 
-// role is the memory of the first incarnation of a process. Those after a crash
-// have their own: tasks of the dead one may still be on their way off its memory.
+// role is the memory of a process. Each incarnation of a run has its own: tasks of a
+// dead one may still be on their way off its memory.
 type role[T any] struct {
-	first T
-	taken bool
+	memory []*T
+	taken  int
 }
 
 // take returns the memory of the next incarnation.
 func (r *role[T]) take() *T {
-	if r.taken {
-		return new(T)
+	if r.taken == len(r.memory) {
+		r.memory = append(r.memory, new(T))
 	}
-	r.taken = true
-	return &r.first
+	r.taken++
+	return r.memory[r.taken-1]
 }
 
 // begin makes c ready for a run.
@@ -121,14 +121,14 @@ func (c *cast) begin(s *Setup) {
 		c.newManager, c.newStore = c.startManager, c.startStore
 	}
 	c.cfg = holderConfig(s)
-	c.manager.taken, c.store.taken = false, false
+	c.manager.taken, c.store.taken = 0, 0
 	for i := int64(len(c.workers)); i < s.Params.Clients; i++ {
 		r := &workerRole{cfg: &c.cfg}
 		r.start = r.incarnate
 		c.workers = append(c.workers, r)
 	}
 	for _, r := range c.workers {
-		r.taken = false
+		r.taken = 0
 	}
 }
 
