@@ -322,7 +322,7 @@ func (m *LeaseManager) made(resource string) *named {
 // box returns g ready to be stored.
 func (g *granted) box(p *sim.Proc) any {
 	s := p.Slot(g.Fold(0))
-	if old := sim.Kept[granted](s); old == nil || !g.equals(old) {
+	if old := sim.Kept[granted](s); old == nil || !g.twin(old) && *g != *old {
 		s.Keep(p, *g)
 	}
 	return s.Box(p)
@@ -333,11 +333,13 @@ func (g granted) Fold(h uint64) uint64 {
 	return h ^ uint64(g.Token)<<48 ^ uint64(g.Expires) ^ uint64(g.DidOp)<<16 ^ uint64(g.Did)<<40
 }
 
-func (g *granted) equals(o *granted) bool {
+// twin is as [Request.twin].
+func (g *granted) twin(o *granted) bool {
 	return g.Expires == o.Expires && g.DidOp == o.DidOp && g.Did == o.Did && g.Token == o.Token &&
 		g.Generation == o.Generation && g.LastOp == o.LastOp && g.armed == o.armed &&
-		same(g.Lease, o.Lease) && same(g.Owner, o.Owner) && same(g.DidLease, o.DidLease) &&
-		same(g.DidOwner, o.DidOwner) && same(g.Resource, o.Resource)
+		history.Identical(g.Lease, o.Lease) && history.Identical(g.Owner, o.Owner) &&
+		history.Identical(g.DidLease, o.DidLease) && history.Identical(g.DidOwner, o.DidOwner) &&
+		history.Identical(g.Resource, o.Resource)
 }
 
 // did says what changes g now.

@@ -35,20 +35,26 @@ func (r *Recorder) Notes() sim.NoteSet {
 // Observe hands an event of the protocol on. Times on a process's clock become
 // true times here, for the checker alone.
 func (r *Recorder) Observe(o sim.Observation) {
-	e, ok := o.(*history.Event)
-	if !ok {
+	if e, ok := o.(*history.Event); ok {
+		if e.Until|e.Expires != 0 {
+			r.translate(e)
+		}
+		r.Sink(e)
+	}
+}
+
+// translate makes the times of a note true.
+func (r *Recorder) translate(e *history.Event) {
+	if r.Timing != sim.Timed || e.Type != history.Note {
 		return
 	}
-	if r.Timing == sim.Timed && e.Type == history.Note && (e.Until != 0 || e.Expires != 0) {
-		id := r.World.Lookup(e.Process)
-		if e.Until != 0 {
-			e.Until = r.World.TrueTime(id, time.Duration(e.Until))
-		}
-		if e.Expires != 0 {
-			e.Expires = r.World.TrueTime(id, time.Duration(e.Expires))
-		}
+	id := r.World.Lookup(e.Process)
+	if e.Until != 0 {
+		e.Until = r.World.TrueTime(id, time.Duration(e.Until))
 	}
-	r.Sink(e)
+	if e.Expires != 0 {
+		e.Expires = r.World.TrueTime(id, time.Duration(e.Expires))
+	}
 }
 
 // noteVerbs are the verbs of the world's notes in a history.
