@@ -50,6 +50,7 @@ type Holder struct {
 	holds       bool
 	writes      int64
 	e           *history.Event
+	explored    bool // there are checkpoints to declare
 }
 
 // NewHolder returns a holder that speaks to the processes of p's world called
@@ -75,7 +76,7 @@ func (h *Holder) Init(p *sim.Proc, cfg HolderConfig) {
 		}
 	}
 	h.lease, h.holds, h.writes = Lease{}, false, 0
-	h.e = notes(h.e)
+	h.e, h.explored = notes(h.e), p.Explored()
 }
 
 // Run takes leases and works under them until it has had cfg.Acquisitions, or
@@ -105,10 +106,13 @@ func (h *Holder) tries() int {
 // checkpoint declares to an exhaustive search what the holder's future depends
 // on: the numbers of its loops, the value that it builds upon, and its memory.
 func (h *Holder) checkpoint(ctx context.Context, had, try, write int, value int64) {
-	p := sim.FromContext(ctx)
-	if p == nil || !p.Explored() {
-		return
+	if h.explored {
+		h.declare(ctx, had, try, write, value)
 	}
+}
+
+func (h *Holder) declare(ctx context.Context, had, try, write int, value int64) {
+	p := sim.FromContext(ctx)
 	l := h.lease
 	if !h.holds {
 		l = Lease{ID: l.ID}

@@ -23,9 +23,13 @@ type FencedStore struct {
 	served  [servedWords]uint64 // bit n: some op is n, modulo their number
 	busy    sim.Mutex
 	e       *history.Event
+	okays   [manyOkays]sim.Slot // replies OK, and no others, by their values
 }
 
-const servedWords = 4
+const (
+	servedWords = 4
+	manyOkays   = 32
+)
 
 // cell is the state of one resource.
 type cell struct {
@@ -54,7 +58,9 @@ func (s *FencedStore) Init(cfg Config) {
 	if s.ops == nil {
 		s.ops, s.replies = make([]int64, 0, manyOps), make([]any, 0, manyOps)
 	}
-	*s = FencedStore{cfg: cfg, cells: s.cells[:0], valid: s.valid[:0], ops: s.ops[:0], replies: s.replies[:0], e: notes(s.e)}
+	s.cfg, s.cells, s.valid = cfg, s.cells[:0], s.valid[:0]
+	s.ops, s.replies, s.served = s.ops[:0], s.replies[:0], [servedWords]uint64{}
+	s.busy, s.e = sim.Mutex{}, notes(s.e)
 }
 
 // State declares the store's memory to an exhaustive search.
@@ -85,8 +91,7 @@ func (s *FencedStore) replay(p *sim.Proc) (last *Request) {
 		last = sim.Peek[Request](v)
 		c := s.cell(last.Resource)
 		c.accept(last)
-		reply := OK(c.Value)
-		s.keep(last.Op, reply.box(p))
+		s.keep(last.Op, s.okay(p, c.Value))
 		if done++; done%snapshotEvery == 0 && s.cfg.Defects.Has(SnapshotDropsFence) {
 			s.dropFences()
 		}
@@ -205,8 +210,16 @@ func (s *FencedStore) serve(p *sim.Proc, r *Request, body any) any {
 		*c = next // whatever a timer did meanwhile
 	}
 	s.tell(p, effect(r.F), c, r)
-	reply := OK(c.Value)
-	return reply.box(p)
+	return s.okay(p, c.Value)
+}
+
+// okay returns the reply OK of that value, ready to be sent.
+func (s *FencedStore) okay(p *sim.Proc, value int64) any {
+	slot := &s.okays[uint64(value)%manyOkays]
+	if old := sim.Kept[Reply](slot); old == nil || old.Value != value {
+		slot.Keep(p, OK(value))
+	}
+	return slot.Box(p)
 }
 
 // persist makes r durable: with it, the log says what the cell is.
