@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"time"
 
@@ -73,27 +74,33 @@ func (c *Client) Reenter(ctx context.Context, l Lease) (Lease, error) {
 }
 
 func (c *Client) acquire(ctx context.Context, r *Request) (Lease, error) {
-	sent := sim.Now(ctx)
+	p := sim.FromContext(ctx)
+	sent := p.Now()
 	reply, err := c.do(ctx, c.manager, r)
 	if err != nil {
 		return Lease{}, err
 	}
-	resource, ttl := r.Resource, r.TTL
 	if c.cfg.Defects.Has(DeadlineFromReceipt) {
-		sent = sim.Now(ctx)
+		sent = p.Now()
 	}
-	return Lease{Resource: resource, Token: reply.Token, ID: reply.Lease, Generation: reply.Generation,
-		TTL: ttl, Deadline: sent.Add(c.cfg.Term(ttl))}, nil
+	return Lease{Resource: r.Resource, Token: reply.Token, ID: reply.Lease, Generation: reply.Generation,
+		TTL: r.TTL, Deadline: c.deadline(sent, r.TTL)}, nil
+}
+
+// deadline is when a holder that sent its request then stops believing.
+func (c *Client) deadline(sent, ttl time.Duration) time.Time {
+	term := min(c.cfg.Term(ttl), math.MaxInt64-sent)
+	return time.Unix(0, int64(sent+term)).UTC()
 }
 
 // Renew extends l.
 func (c *Client) Renew(ctx context.Context, l Lease) (Lease, error) {
-	sent := sim.Now(ctx)
+	sent := sim.FromContext(ctx).Now()
 	reply, err := c.do(ctx, c.manager, &Request{F: history.Renew, Resource: l.Resource, Token: l.Token, Lease: l.ID, TTL: l.TTL})
 	if err != nil {
 		return l, err
 	}
-	l.Token, l.Deadline = reply.Token, sent.Add(c.cfg.Term(l.TTL))
+	l.Token, l.Deadline = reply.Token, c.deadline(sent, l.TTL)
 	return l, nil
 }
 

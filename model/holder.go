@@ -47,6 +47,7 @@ type Holder struct {
 	keepAliveFn func(context.Context)
 	clients     [2]Client // which coordinator, store and keeper may be
 	lease       Lease
+	until       int64 // the lease's deadline, in nanoseconds
 	holds       bool
 	writes      int64
 	e           *history.Event
@@ -274,23 +275,33 @@ func (h *Holder) Release(ctx context.Context) error {
 
 // check looks at the holder's own clock.
 func (h *Holder) check(ctx context.Context) error {
-	if h.holds && sim.Now(ctx).Before(h.lease.Deadline) {
+	if h.holds && h.inTime(ctx) {
 		return nil
 	}
 	h.disbelieve(ctx)
 	return ErrExpired
 }
 
+func (h *Holder) inTime(ctx context.Context) bool {
+	if p := sim.FromContext(ctx); p != nil { // as below, without making a time
+		return int64(p.Now()) < h.until
+	}
+	return sim.Now(ctx).Before(h.lease.Deadline)
+}
+
 // failed decides what an error means for the holder's belief, and returns it. A
 // rejection as stale ends it: what was prepared under the lease is dropped.
 func (h *Holder) failed(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
+	if err != nil {
+		h.suffer(ctx, err)
 	}
+	return err
+}
+
+func (h *Holder) suffer(ctx context.Context, err error) {
 	if _, stale := errors.AsType[*StaleTokenError](err); stale && !h.cfg.Defects.Has(HolderIgnoresRejection) || errors.Is(err, ErrNotHolder) {
 		h.disbelieve(ctx)
 	}
-	return err
 }
 
 // keepAlive renews the lease at each third of its term, as long as the holder
@@ -319,7 +330,7 @@ func (h *Holder) believe(ctx context.Context, l Lease) {
 	if h.holds && h.lease.ID == l.ID && h.lease.Deadline.After(l.Deadline) {
 		l.Deadline = h.lease.Deadline
 	}
-	h.lease, h.holds = l, true
+	h.lease, h.until, h.holds = l, l.Deadline.UnixNano(), true
 	h.tell(ctx, history.Believe)
 }
 
@@ -340,7 +351,7 @@ func (h *Holder) tell(ctx context.Context, f history.F) {
 	e.Resource, e.Lease, e.Owner = l.Resource, l.ID, p.Name()
 	e.Token, e.Generation, e.Until = l.Token, l.Generation, 0
 	if f == history.Believe {
-		e.Until = l.Deadline.UnixNano()
+		e.Until = h.until
 	}
 	p.Observe(e)
 }
