@@ -60,12 +60,12 @@ func DrawPlan(sc *Scenario, d Drawer) Plan {
 	p := Plan{Params: sc.Params}
 	fewer := func(label string, n *int64, least int64) {
 		if *n > least {
-			*n -= int64(d.Int("fewer "+label, 0, int(*n-least)))
+			*n -= int64(d.Int(label, 0, int(*n-least)))
 		}
 	}
-	fewer("clients", &p.Params.Clients, 2)
-	fewer("acquisitions", &p.Params.Acquisitions, 1)
-	fewer("writes", &p.Params.Writes, 1)
+	fewer("fewer clients", &p.Params.Clients, 2)
+	fewer("fewer acquisitions", &p.Params.Acquisitions, 1)
+	fewer("fewer writes", &p.Params.Writes, 1)
 	swarm := swarmOf(d.Uint64("swarm"))
 	weight := weights[d.Int("weight", 0, len(weights)-1)]
 	p.Rates = swarmRates(sc.Faults.Rates, swarm, weight)
