@@ -1,7 +1,5 @@
 package sim
 
-import "slices"
-
 // happen takes the next event off the queue and lets it happen, or ends the run.
 func (w *World) happen() {
 	if w.running == 0 && w.flying == 0 && w.script == nil {
@@ -12,8 +10,8 @@ func (w *World) happen() {
 		w.happenAny()
 		return
 	}
-	first := &w.soonest
-	if !w.soon || first.kind != atDelivery {
+	first := w.peek()
+	if first == nil || first.kind != atDelivery {
 		if first = w.first(); first == nil {
 			w.finish(EndIdle, nil)
 			return
@@ -33,38 +31,24 @@ func (w *World) happen() {
 	switch {
 	case w.sites.Has(SiteTie) && w.tied():
 		w.apply(w.untie())
-	case w.soon && first.kind == atDelivery:
-		w.soon = false
+	case first.kind == atDelivery:
+		w.nears--
 		w.land(w.processes[first.proc], first.ref)
 	default:
-		w.apply(w.pop())
+		w.nears--
+		w.apply(*first)
 	}
 }
 
 // first returns the next entry, nil if there is none. Stale ones are dropped.
 func (w *World) first() *entry {
 	for {
-		e := &w.soonest
-		if !w.soon {
-			if len(w.queue) == 0 {
-				return nil
-			}
-			e = &w.queue[0]
-		}
-		if e.kind == atDelivery || !w.stale(e) {
+		e := w.peek()
+		if e == nil || e.kind == atDelivery || !w.stale(e) {
 			return e
 		}
 		w.drop()
 	}
-}
-
-// pop removes the next entry.
-func (w *World) pop() entry {
-	if w.soon {
-		w.soon = false
-		return w.soonest
-	}
-	return w.queue.remove(0)
 }
 
 // stale reports whether e is a timer that nobody waits for any more, or not yet.
@@ -83,7 +67,8 @@ func (w *World) stale(e *entry) bool {
 // drop takes the stale first entry off the queue. If it is the entry of a task
 // that waits longer now, it is scheduled again.
 func (w *World) drop() {
-	e := w.pop()
+	w.nears--
+	e := w.near[w.nears]
 	if e.kind == atTimer {
 		w.freeFlight(e.ref)
 		return
@@ -103,43 +88,43 @@ func (w *World) drop() {
 
 // tied reports whether several entries come at the same time first.
 func (w *World) tied() bool {
-	q := w.queue
-	if w.soon {
-		return len(q) > 0 && q[0].at == w.soonest.at
+	first := &w.near[w.nears-1]
+	if w.nears > 1 {
+		return w.near[w.nears-2].at == first.at
 	}
-	return len(q) > 1 && q[1].at == q[0].at || len(q) > 2 && q[2].at == q[0].at
+	return len(w.queue) > 0 && w.queue[0].at == first.at
 }
 
-// untie removes one of the first entries of the queue: which one is a choice.
+// untie removes one of the first entries: which one is a choice. The others, and
+// stale ones among them, stay as they are.
 func (w *World) untie() entry {
-	if w.soon {
-		w.soon = false
-		w.queue.push(w.soonest)
-	}
-	q := w.queue
-	at := q[0].at
-	w.ties = w.ties[:0]
-	for i := range q {
-		if q[i].at == at && !w.stale(&q[i]) {
-			w.ties = append(w.ties, i)
+	w.ties, w.whom = w.ties[:0], w.whom[:0]
+	at := w.near[w.nears-1].at
+	for e := w.peek(); e != nil && e.at == at; e = w.peek() {
+		w.ties = append(w.ties, *e)
+		w.nears--
+		if !w.stale(e) {
+			w.whom = append(w.whom, e.proc)
 		}
 	}
-	slices.SortFunc(w.ties, func(a, b int) int {
-		if q[a].seq < q[b].seq {
-			return -1
-		}
-		return 1
-	})
 	if w.untier != nil {
-		w.whom = w.whom[:0]
-		for _, i := range w.ties {
-			w.whom = append(w.whom, q[i].proc)
-		}
 		w.untier.Tied(w.whom)
 	}
-	k := w.choose(nil, SiteTie, w.worldTies, len(w.ties), "")
+	k := w.choose(nil, SiteTie, w.worldTies, len(w.whom), "")
 	w.worldTies++
-	return w.queue.remove(w.ties[k])
+	var chosen entry
+	left := len(w.whom)
+	for i := len(w.ties) - 1; i >= 0; i-- {
+		e := &w.ties[i]
+		if !w.stale(e) {
+			if left--; left == k {
+				chosen = *e
+				continue
+			}
+		}
+		w.putBack(e)
+	}
+	return chosen
 }
 
 func (w *World) apply(e entry) {

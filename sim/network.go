@@ -49,10 +49,10 @@ func (w *World) send(n *process, m *Message) {
 func (w *World) fly(m *Message, after int64) {
 	w.flying++
 	at, ref := w.now+after, w.newFlight(m)
-	if !w.soon && w.cfg.Timing == Timed && (len(w.queue) == 0 || at < w.queue[0].at) { // as schedule does: mostly it is the next
+	if k := uint(w.nears); 0 < k && k < uint(len(w.near)) && at < w.near[k-1].at { // as enter does: mostly it is the next
 		w.seq++
-		w.soon = true
-		e := &w.soonest
+		w.nears++
+		e := &w.near[k]
 		e.at, e.seq, e.proc, e.ref, e.kind = at, w.seq, m.To, ref, atDelivery
 		return
 	}

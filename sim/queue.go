@@ -28,6 +28,59 @@ func (e *entry) before(o *entry) bool {
 	return e.at < o.at || e.at == o.at && e.seq < o.seq
 }
 
+// enter adds e, the last scheduled, to the entries of a timed world. Most of them
+// come soon: what is near is a short list in order, so that few go through the heap.
+func (w *World) enter(e *entry) {
+	i := w.nears
+	switch {
+	case len(w.queue) > 0 && e.at >= w.queue[0].at, i == len(w.near) && e.at >= w.near[0].at:
+		w.queue.push(*e)
+		return
+	case i == len(w.near):
+		w.spill()
+		i--
+	}
+	w.nears++
+	near := w.near[:w.nears]
+	for ; i > 0 && near[i-1].at <= e.at; i-- {
+		near[i] = near[i-1]
+	}
+	near[i] = *e
+}
+
+// spill moves the last of what is near to the queue.
+func (w *World) spill() {
+	w.queue.push(w.near[0])
+	copy(w.near[:], w.near[1:w.nears])
+	w.nears--
+}
+
+// putBack makes e the next entry again.
+func (w *World) putBack(e *entry) {
+	if w.nears == len(w.near) {
+		w.spill()
+	}
+	w.near[w.nears] = *e
+	w.nears++
+}
+
+// peek returns the next entry, nil if there is none.
+func (w *World) peek() *entry {
+	if i := uint(w.nears - 1); i < uint(len(w.near)) {
+		return &w.near[i]
+	}
+	return w.fetch()
+}
+
+// fetch makes the first entry of the queue near.
+func (w *World) fetch() *entry {
+	if len(w.queue) == 0 {
+		return nil
+	}
+	w.near[0], w.nears = w.queue.remove(0), 1
+	return &w.near[0]
+}
+
 // queue is a binary heap of entries by time, then order of scheduling.
 type queue []entry
 

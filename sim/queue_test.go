@@ -94,3 +94,66 @@ func order(a, b entry) int {
 	}
 	return int(a.seq) - int(b.seq)
 }
+
+// TestNear: against a sorted list, the entries of a timed world come in the order of
+// time, then of scheduling, however many are near, and putting the first ones back
+// changes nothing.
+func TestNear(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &World{}
+		var model []entry
+		now := int64(0)
+		take := func() entry {
+			e := *w.peek()
+			w.nears--
+			return e
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"schedule": func(t *rapid.T) {
+				e := entry{at: now + rapid.Int64Range(0, 20).Draw(t, "after"), kind: atWake, ref: int32(w.seq)}
+				w.schedule(e)
+				e.seq = w.seq
+				model = append(model, e)
+			},
+			"fly": func(t *rapid.T) {
+				w.now = now
+				after := rapid.Int64Range(0, 20).Draw(t, "after")
+				w.fly(&Message{To: 3}, after)
+				model = append(model, entry{at: now + after, seq: w.seq, proc: 3, ref: int32(len(w.flights) - 1), kind: atDelivery})
+			},
+			"take": func(t *rapid.T) {
+				if len(model) == 0 {
+					t.Skip("empty")
+				}
+				first := slices.MinFunc(model, order)
+				if e := take(); e != first {
+					t.Fatalf("first is %+v, want %+v", e, first)
+				}
+				model = slices.DeleteFunc(model, func(e entry) bool { return e == first })
+				now = first.at
+			},
+			"put back": func(t *rapid.T) {
+				var taken []entry
+				for range rapid.IntRange(0, min(len(model), 12)).Draw(t, "count") {
+					taken = append(taken, take())
+				}
+				for _, e := range slices.Backward(taken) {
+					w.putBack(&e)
+				}
+			},
+			"": func(t *rapid.T) {
+				if n := w.nears + len(w.queue); n != len(model) {
+					t.Fatalf("%d entries, want %d", n, len(model))
+				}
+				for i := 1; i < w.nears; i++ {
+					if !w.near[i].before(&w.near[i-1]) {
+						t.Fatalf("near entry %d is not before the one further on", i)
+					}
+				}
+				if w.nears > 0 && len(w.queue) > 0 && !w.near[0].before(&w.queue[0]) {
+					t.Fatal("the queue begins before the last of what is near")
+				}
+			},
+		})
+	})
+}

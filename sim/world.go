@@ -117,8 +117,8 @@ type World struct {
 	decisions Schedule
 
 	queue    queue
-	soonest  entry // before all of the queue, if soon is set: mostly it happens next
-	soon     bool
+	near     [8]entry // the next ones, before all of the queue; the very next is the last
+	nears    int      // of them are in use
 	seq      uint64
 	flights  []flight
 	freeSlot []int32
@@ -128,7 +128,7 @@ type World struct {
 	running  int     // Runners that have not returned
 	cuts     []cut
 	receiver ID // of the message that the network is asked about
-	ties     []int
+	ties     []entry
 	whom     []ID // the ties concern, if untier wants to know
 	worldPicks,
 	worldTies,
@@ -222,7 +222,7 @@ func (w *World) Reset(cfg Config, chooser Chooser, observer Observer) {
 		w.horizon = int64(cfg.Horizon)
 	}
 	w.decisions = w.decisions[:0]
-	w.queue, w.soon = w.queue[:0], false
+	w.queue, w.nears = w.queue[:0], 0
 	clear(w.flights)
 	w.flights, w.freeSlot, w.flying = w.flights[:0], w.freeSlot[:0], 0
 	w.running, w.count = 0, 0
@@ -617,16 +617,10 @@ func (w *World) took(c Choice, k int, label string) int {
 func (w *World) schedule(e entry) {
 	w.seq++
 	e.seq = w.seq
-	switch {
-	case w.cfg.Timing != Timed:
+	if w.cfg.Timing != Timed {
 		e.at = 0 // the order of scheduling is the only one
-	case w.soon:
-		if e.at < w.soonest.at {
-			e, w.soonest = w.soonest, e
-		}
-	case len(w.queue) == 0 || e.at < w.queue[0].at:
-		w.soonest, w.soon = e, true
+		w.queue.push(e)
 		return
 	}
-	w.queue.push(e)
+	w.enter(&e)
 }
