@@ -168,6 +168,9 @@ func at[T any](s *[]T, i int32) *T {
 	return &(*s)[i]
 }
 
+// grow is apart from at, which is then inlined where it is used.
+//
+//go:noinline
 func grow[T any](s *[]T, i int32) {
 	n := int(i) + 1
 	old := len(*s)
