@@ -102,7 +102,6 @@ type Input struct {
 	Client int32
 	// Lease is the identity of the lease, 0 when the event names none.
 	Lease Lease
-	names *names
 }
 
 // Result is the final judgement of one property.

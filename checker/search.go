@@ -90,7 +90,7 @@ func logOf(events Events, n *names) ([]call, error) {
 	s := &Suite{names: n}
 	m := &linearizability{base: base{names: n}, log: callLog{keep: true, searchable: true}}
 	err := events(func(e *history.Event) {
-		if e.Type != history.Note && kind(e.Type, e.F) != 0 && e.F.IsStore() {
+		if e.Type >= history.Invoke && e.Type <= history.Info && e.F.IsStore() {
 			s.resolve(e)
 			m.Observe(&s.in)
 		}

@@ -89,8 +89,8 @@ type belief struct {
 	until  int64 // 0: until it is given up
 }
 
-// factKinds marks the events that facts observes.
-var factKinds = kinds(
+// factual are the events that facts observes.
+var factual = slices.Concat(
 	notes(history.Grant, history.Renewed, history.Released, history.Apply, history.Reject, history.Raised,
 		history.Believe, history.Disbelieve, history.Deliver, history.Restart),
 	events(history.Invoke, mutations...), ends(mutations...),
@@ -100,19 +100,11 @@ var factKinds = kinds(
 // mutations are the operations that change what the store holds.
 var mutations = []history.F{history.Write, history.Delete, history.CAS, history.Batch}
 
-func kinds(lists ...[]interest) (set [256]bool) {
-	for _, list := range lists {
-		for _, w := range list {
-			set[kind(w.t, w.f)] = true
-		}
-	}
-	return set
-}
-
-func (f *facts) observe(in *Input) {
+// Observe breaks nothing.
+func (f *facts) Observe(in *Input) bool {
 	if in.Type != history.Note {
 		f.client(in)
-		return
+		return false
 	}
 	switch in.F {
 	case history.Grant:
@@ -134,6 +126,7 @@ func (f *facts) observe(in *Input) {
 	case history.Restart:
 		f.restart(in)
 	}
+	return false
 }
 
 func (f *facts) grant(in *Input) {

@@ -40,12 +40,27 @@ type Suite struct {
 	config   Config
 	names    *names
 	monitors []Monitor
-	wanted   [256][]int32 // the monitors that want an event, by kind
+	plan     *plan
+	watchers []*watcher // by group
 	facts    facts
 	in       Input
 	broken   []int32 // the monitors violated so far, in order
 	results  []Result
 	found    []Violation
+}
+
+// plan says who wants which events. It never changes after New.
+type plan struct {
+	groups  [history.Note + 1][256]uint8 // by type and verb
+	members [][]int                      // of each group, by monitor; the facts come after the last one
+}
+
+// watcher is one of those who want the events of a group, and the next of them:
+// the shortest way from one to the other.
+type watcher struct {
+	observer interface{ Observe(*Input) bool }
+	index    int32
+	next     *watcher
 }
 
 // New makes a suite of the named properties for histories of the simulator,
@@ -62,6 +77,7 @@ func (c Config) New(properties []string) (*Suite, error) {
 	}
 	s := &Suite{config: c, names: newNames(c.Header.Scopes == "global")}
 	e := &env{names: s.names, config: c}
+	var watched [][]interest
 	for i, name := range properties {
 		p, err := Lookup(name)
 		if err != nil {
@@ -70,49 +86,82 @@ func (c Config) New(properties []string) (*Suite, error) {
 		if slices.Contains(properties[:i], name) {
 			continue
 		}
-		n := int32(len(s.monitors))
 		s.monitors = append(s.monitors, p.monitor(e))
-		for _, w := range p.watch(c.View) {
-			k := kind(w.t, w.f)
-			s.wanted[k] = append(s.wanted[k], n)
-		}
+		watched = append(watched, p.watch(c.View))
 	}
 	s.facts = facts{view: c.View, untimed: e.untimed()}
+	s.plan = newPlan(append(watched, factual))
+	s.link()
 	return s, nil
 }
 
-// kind numbers what an event is about; 0 is none of interest.
-func kind(t history.Type, f history.F) uint8 {
-	switch {
-	case t == history.Note && f >= history.Grant && f < 128:
-		return uint8(f)
-	case t >= history.Invoke && t <= history.Info && f < 16:
-		return 128 + uint8(t-history.Invoke)<<4 | uint8(f)
+// newPlan makes groups of the kinds of events that the same ones want.
+func newPlan(watched [][]interest) *plan {
+	var wanted [history.Note + 1][256][]int
+	for i, list := range watched {
+		for _, w := range list {
+			wanted[w.t][w.f] = append(wanted[w.t][w.f], i)
+		}
 	}
-	return 0
+	p := &plan{}
+	for t := range p.groups {
+		for f, who := range wanted[t] {
+			g := slices.IndexFunc(p.members, func(m []int) bool { return slices.Equal(m, who) })
+			if g < 0 {
+				g = len(p.members)
+				p.members = append(p.members, who)
+			}
+			p.groups[t][f] = uint8(g)
+		}
+	}
+	return p
+}
+
+// link makes the chains of watchers.
+func (s *Suite) link() {
+	s.watchers = make([]*watcher, len(s.plan.members))
+	for g, members := range s.plan.members {
+		chain := make([]watcher, len(members))
+		for n, i := range members {
+			chain[n] = watcher{observer: &s.facts, index: int32(i)}
+			if i < len(s.monitors) {
+				chain[n].observer = s.monitors[i]
+			}
+			if n > 0 {
+				chain[n-1].next = &chain[n]
+			}
+		}
+		if len(chain) > 0 {
+			s.watchers[g] = &chain[0]
+		}
+	}
 }
 
 // Observe takes the next event. It does not keep e.
 func (s *Suite) Observe(e *history.Event) {
-	k := kind(e.Type, e.F)
-	wanted, factual := s.wanted[k], factKinds[k]
-	if len(wanted) == 0 && !factual {
+	if e.Type > history.Note {
+		return
+	}
+	w := s.watchers[s.plan.groups[e.Type][e.F]]
+	if w == nil {
 		return
 	}
 	s.resolve(e)
-	for _, i := range wanted {
-		if s.monitors[i].Observe(&s.in) {
-			s.broken = append(s.broken, i)
+	for ; w != nil; w = w.next {
+		if w.observer.Observe(&s.in) {
+			s.broke(w.index)
 		}
-	}
-	if factual {
-		s.facts.observe(&s.in)
 	}
 }
 
+// broke is apart from Observe, which is short without it.
+//
+//go:noinline
+func (s *Suite) broke(i int32) { s.broken = append(s.broken, i) }
+
 func (s *Suite) resolve(e *history.Event) {
 	in := &s.in
-	in.Event, in.names = e, s.names
+	in.Event = e
 	if e.F >= history.Send {
 		return // the world's notes concern no scope
 	}
@@ -120,7 +169,7 @@ func (s *Suite) resolve(e *history.Event) {
 	if who == "" || e.Type != history.Note {
 		who = e.ClientName()
 	}
-	r := &s.names.recent[(lastByte(who)^lastByte(e.Lease)<<2)%uint8(len(s.names.recent))]
+	r := &s.names.recent[lastByte(who)%uint8(len(s.names.recent))]
 	if !history.Identical(r.scope, scope) || !history.Identical(r.who, who) || !history.Identical(r.lease, e.Lease) || !r.known {
 		s.look(r, scope, who, e.Lease)
 	}
@@ -217,7 +266,7 @@ func (s *Suite) AppendKey(b []byte) []byte {
 // Clone returns a suite that shares nothing with s that either may change: the
 // two may go on in different goroutines.
 func (s *Suite) Clone() *Suite {
-	c := *s // the wanted lists never change after New
+	c := *s
 	c.names = s.names.clone()
 	c.in = Input{}
 	c.broken = slices.Clone(s.broken)
@@ -230,6 +279,7 @@ func (s *Suite) Clone() *Suite {
 			r.rebind(c.names)
 		}
 	}
+	c.link()
 	return &c
 }
 
