@@ -67,30 +67,19 @@ type linearizability struct {
 	placed bool       // failed quotes the store's notes
 	blind  bool       // there are operations, and will be no notes
 	reads  readPolicy // what the notes say so far
-	log    callLog
 
 	searched bool // result is the final judgement
 	result   Result
 }
 
 // openOp is an operation on the store between its invocation and its end; one
-// of unknown outcome stays until its effect is seen.
+// of unknown outcome stays until its effect is seen. Until its end, its answer is
+// what a read must return, and its highest the fence at the rejection.
 type openOp struct {
-	f        history.F
-	point    point
-	right    bool // a rejection that the specification gives too
-	unknown  bool // its client waits no longer
-	fence    int32
-	resource int32
-	client   int32
-	call     int32 // its place in the log, -1 when none is kept
-	token    history.Token
-	highest  history.Token // the fence at the rejection
-	lease    Lease
-	value    history.Value
-	expect   history.Value
-	answer   history.Value // what a read must return
-	invoked  int64
+	call
+	point   point
+	right   bool // a rejection that the specification gives too
+	unknown bool // its client waits no longer
 }
 
 // point is where an operation took effect, or was answered without one.
@@ -121,7 +110,7 @@ type witnessed struct {
 
 func newLinearizability(e *env) *linearizability {
 	m := &linearizability{base: e.base("linearizable"), config: e.config}
-	m.log.keep = !e.config.Forget && e.config.Source == nil
+	m.open.keep = !e.config.Forget && e.config.Source == nil
 	m.Reset()
 	return m
 }
@@ -131,7 +120,6 @@ func (m *linearizability) Reset() {
 	clear(m.fences)
 	clear(m.values)
 	m.open.reset()
-	m.log.calls = m.log.calls[:0]
 }
 
 // Verdict is inconclusive from the witness's failure on; only [Suite.Finish]
@@ -149,15 +137,11 @@ func (m *linearizability) Verdict() (Outcome, *Violation) {
 }
 
 func (m *linearizability) Observe(in *Input) bool {
-	if m.failed != nil && !m.log.keep {
-		return false
-	}
-	switch in.Type {
-	case history.Note:
-		if m.failed == nil {
-			m.note(in)
-		}
-	case history.Invoke:
+	switch {
+	case m.failed != nil && (in.Type == history.Note || !m.open.keep):
+	case in.Type == history.Note:
+		m.note(in)
+	case in.Type == history.Invoke:
 		m.invoke(in)
 	default:
 		m.end(in)
@@ -175,10 +159,7 @@ func (m *linearizability) invoke(in *Input) {
 
 func (m *linearizability) begin(in *Input, invoked int64) *openOp {
 	o := m.open.add(in.Op)
-	o.f, o.fence, o.client, o.invoked = in.F, in.Fence, in.Client, invoked
-	o.resource = m.names.resources.id(in.Resource)
-	o.token, o.lease, o.value, o.expect = in.Token, in.Lease, in.Value, in.Expect
-	o.call = m.log.begin(o, in.Op)
+	o.begin(in, m.names, invoked)
 	m.blind = !m.config.View.Store
 	return o
 }
@@ -189,7 +170,6 @@ func (m *linearizability) end(in *Input) {
 		m.fail(in, false, "%s of operation %d at #%d has no invoke", in.Type, in.Op, in.Index)
 		o = m.begin(in, math.MinInt64) // it may have begun at any time before
 	}
-	m.log.end(o, in)
 	if m.failed == nil && m.config.View.Store {
 		m.reply(in, o)
 		if in.Type == history.Info && o.point == nowhere {
@@ -197,6 +177,7 @@ func (m *linearizability) end(in *Input) {
 			return
 		}
 	}
+	o.learn(in)
 	m.open.remove(in.Op)
 }
 
@@ -240,7 +221,7 @@ func (m *linearizability) stale(in *Input, o *openOp) {
 func (m *linearizability) note(in *Input) {
 	o := m.open.find(in.Op)
 	effect := in.F == history.Apply || in.F == history.Raised
-	if o == nil || o.point == applied || o.point == raised || o.point != nowhere && !effect {
+	if o == nil || o.point != nowhere && (o.point == applied || o.point == raised || !effect) {
 		if effect {
 			m.strayEffect(in, o)
 		}
@@ -443,7 +424,7 @@ func (m *linearizability) AppendKey(b []byte) []byte {
 	}
 	keys := make([][]byte, 0, m.open.count)
 	for i := range m.open.ops {
-		if o := &m.open.ops[i]; o.used {
+		if o := &m.open.ops[i]; o.open {
 			keys = append(keys, m.openKey(&o.rec))
 		}
 	}
@@ -476,7 +457,6 @@ func (m *linearizability) Clone() Monitor {
 	c := *m
 	c.fences, c.values = slices.Clone(m.fences), slices.Clone(m.values)
 	c.open = m.open.clone()
-	c.log.calls = slices.Clone(m.log.calls)
 	return &c
 }
 
@@ -489,18 +469,22 @@ func (m *linearizability) finish() (Outcome, *Violation, int64) {
 }
 
 func (m *linearizability) search() Result {
+	var calls []call
 	switch o, v := m.Verdict(); {
 	case o != Inconclusive || m.config.Forget:
 		return Result{Outcome: o, Violation: v}
 	case m.config.Source != nil:
-		calls, err := logOf(m.config.Source, m.names)
-		if err != nil {
+		var err error
+		if calls, err = logOf(m.config.Source, m.names); err != nil {
 			return Result{Outcome: Inconclusive, Violation: newViolation(m.property, nil, "undecided: cannot read the history again: %v", err)}
 		}
-		m.log.calls = calls
+	default:
+		for i := range m.open.ops {
+			calls = append(calls, m.open.ops[i].rec.call)
+		}
 	}
 	s := search{property: m.property, names: m.names, config: m.config, partial: m.config.Source != nil && !m.placed}
-	o, v := s.judgeScopes(m.log.calls, func(mine []call) []spec { return fencedSpecs(mine, m.config.Init) })
+	o, v := s.judgeScopes(calls, func(mine []call) []spec { return fencedSpecs(mine, m.config.Init) })
 	switch {
 	case o == Satisfied:
 		v = nil

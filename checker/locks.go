@@ -385,7 +385,7 @@ func (m *locks) unknownGrant(op *lockOp, s *lockScope, others bool) (int64, bool
 	}
 	for i := range m.open.ops { // its client has gone on without an end of it
 		o := &m.open.ops[i]
-		if o.used && o.rec.f == history.Acquire && o.rec.client == op.client && o.rec.scope == op.scope {
+		if o.open && o.rec.f == history.Acquire && o.rec.client == op.client && o.rec.scope == op.scope {
 			return o.rec.invoked, true
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+
+	"staleproof/model/history"
 )
 
 // Lease stands for the identity of a lease: equal identities are equal, and
@@ -42,13 +44,22 @@ type table struct {
 	list   []string
 	sorted []int32          // the numbers by name, once a key is asked for
 	index  map[string]int32 // only once list outgrows fewNames
+	last   int32            // the number found last
 	recent [16]int32        // by last byte, where names of one family differ: the number found last
 }
 
 // fewNames is how many names a scan beats a map for.
 const fewNames = 12
 
+// id returns the number of s, a new one if it has none.
 func (t *table) id(s string) int32 {
+	if i := int(t.last); i >= len(t.list) || !history.Identical(t.list[i], s) {
+		t.last = t.number(s)
+	}
+	return t.last
+}
+
+func (t *table) number(s string) int32 {
 	recent := &t.recent[lastByte(s)&15]
 	if i := int(*recent); i >= len(t.list) || t.list[i] != s {
 		*recent = t.find(s)
@@ -63,7 +74,6 @@ func lastByte(s string) uint8 {
 	return s[len(s)-1]
 }
 
-// find returns the number of s, a new one if it has none.
 func (t *table) find(s string) int32 {
 	if t.index == nil {
 		for i := range t.list {

@@ -1,11 +1,18 @@
 package checker
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // opTable holds what is known of the operations that are open, by their number.
 // It finds, adds and removes in constant time and keeps its memory.
 type opTable[T any] struct {
+	// keep: records outlive their operations, in the order of their additions. They
+	// are found by number no more.
+	keep  bool
 	slots []int32 // a hash table of places in ops, plus one; 0 is empty
+	shift uint8   // makes a place in slots of a hash
 	ops   []opEntry[T]
 	free  []int32 // places in ops that are not in use
 	count int
@@ -13,13 +20,14 @@ type opTable[T any] struct {
 
 type opEntry[T any] struct {
 	op   int64
-	used bool
+	open bool
 	rec  T
 }
 
-func hashOp(op int64) uint64 {
-	h := uint64(op) * 0x9e3779b97f4a7c15
-	return h ^ h>>32
+// home returns the slot where the search for an operation begins. Numbers that
+// follow one another lie far apart (Knuth, 6.4, Fibonacci hashing).
+func (t *opTable[T]) home(op int64) int {
+	return int(uint64(op) * 0x9e3779b97f4a7c15 >> (t.shift & 63))
 }
 
 // find returns the operation of that number, nil when it is not open.
@@ -27,8 +35,7 @@ func (t *opTable[T]) find(op int64) *T {
 	if t.count == 0 {
 		return nil
 	}
-	mask := uint64(len(t.slots) - 1)
-	for i := hashOp(op) & mask; t.slots[i] != 0; i = (i + 1) & mask {
+	for i := t.home(op); t.slots[i] != 0; i = (i + 1) & (len(t.slots) - 1) {
 		if o := &t.ops[t.slots[i]-1]; o.op == op {
 			return &o.rec
 		}
@@ -42,24 +49,24 @@ func (t *opTable[T]) add(op int64) *T {
 	if 2*t.count >= len(t.slots) {
 		t.rehash()
 	}
-	var place int32
+	place := len(t.ops)
 	if n := len(t.free); n > 0 {
-		place, t.free = t.free[n-1], t.free[:n-1]
+		place, t.free = int(t.free[n-1]), t.free[:n-1]
+		t.ops[place] = opEntry[T]{}
 	} else {
-		place = int32(len(t.ops))
 		t.ops = append(t.ops, opEntry[T]{})
 	}
-	t.ops[place].op, t.ops[place].used = op, true
-	t.insert(place)
+	o := &t.ops[place]
+	o.op, o.open = op, true
+	t.insert(int32(place))
 	t.count++
-	return &t.ops[place].rec
+	return &o.rec
 }
 
 func (t *opTable[T]) insert(place int32) {
-	mask := uint64(len(t.slots) - 1)
-	i := hashOp(t.ops[place].op) & mask
+	i := t.home(t.ops[place].op)
 	for t.slots[i] != 0 {
-		i = (i + 1) & mask
+		i = (i + 1) & (len(t.slots) - 1)
 	}
 	t.slots[i] = place + 1
 }
@@ -67,6 +74,7 @@ func (t *opTable[T]) insert(place int32) {
 func (t *opTable[T]) rehash() {
 	old := t.slots
 	t.slots = make([]int32, max(16, 2*len(old)))
+	t.shift = uint8(64 - bits.Len(uint(len(t.slots)-1)))
 	for _, p := range old {
 		if p != 0 {
 			t.insert(p - 1)
@@ -79,9 +87,8 @@ func (t *opTable[T]) remove(op int64) {
 	if t.count == 0 {
 		return
 	}
-	mask := uint64(len(t.slots) - 1)
-	i := hashOp(op) & mask
-	for ; ; i = (i + 1) & mask {
+	i := t.home(op)
+	for ; ; i = (i + 1) & (len(t.slots) - 1) {
 		if t.slots[i] == 0 {
 			return
 		}
@@ -90,15 +97,18 @@ func (t *opTable[T]) remove(op int64) {
 		}
 	}
 	place := t.slots[i] - 1
-	t.ops[place] = opEntry[T]{}
-	t.free = append(t.free, place)
+	t.ops[place].open = false
+	if !t.keep {
+		t.free = append(t.free, place)
+	}
 	t.count--
-	t.closeGap(i, mask)
+	t.closeGap(i)
 }
 
 // closeGap empties slot i and moves back the entries after it that would no
 // longer be found (Knuth, 6.4, algorithm R).
-func (t *opTable[T]) closeGap(i, mask uint64) {
+func (t *opTable[T]) closeGap(i int) {
+	mask := len(t.slots) - 1
 	for j := i; ; {
 		t.slots[i] = 0
 		for {
@@ -106,7 +116,7 @@ func (t *opTable[T]) closeGap(i, mask uint64) {
 			if t.slots[j] == 0 {
 				return
 			}
-			home := hashOp(t.ops[t.slots[j]-1].op) & mask
+			home := t.home(t.ops[t.slots[j]-1].op)
 			if (j-home)&mask >= (j-i)&mask {
 				break
 			}
@@ -117,14 +127,15 @@ func (t *opTable[T]) closeGap(i, mask uint64) {
 }
 
 func (t *opTable[T]) clone() opTable[T] {
-	return opTable[T]{slices.Clone(t.slots), slices.Clone(t.ops), slices.Clone(t.free), t.count}
+	c := *t
+	c.slots, c.ops, c.free = slices.Clone(t.slots), slices.Clone(t.ops), slices.Clone(t.free)
+	return c
 }
 
 // reset empties the table in time that depends on its use, not on its size.
 func (t *opTable[T]) reset() {
 	if t.count > 0 {
 		clear(t.slots)
-		clear(t.ops)
 	}
 	t.ops, t.free, t.count = t.ops[:0], t.free[:0], 0
 }

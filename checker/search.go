@@ -42,39 +42,25 @@ const (
 // never is the index of an end that a history does not hold.
 const never = math.MaxInt64
 
-// callLog keeps the calls of a history, in the order of their invocations.
-type callLog struct {
-	keep  bool
-	calls []call
-	// searchable: of each scope no more calls are kept than tell that there are
-	// too many to search.
-	searchable bool
-	seen       []int // calls, by scope
+// begin makes c, which is zero, the call that an event invokes or, when its
+// beginning is not in the history, ends.
+func (c *call) begin(in *Input, n *names, invoked int64) {
+	c.op, c.f, c.fence, c.client, c.invoked, c.ended = in.Op, in.F, in.Fence, in.Client, invoked, never
+	c.resource = n.resources.id(in.Resource)
+	c.token, c.lease, c.value = in.Token, in.Lease, in.Value
+	if in.F == history.CAS {
+		c.expect = in.Expect
+	}
 }
 
-func (l *callLog) begin(o *openOp, op int64) int32 {
-	if !l.keep {
-		return -1
-	}
-	if l.searchable {
-		n := at(&l.seen, o.fence)
-		if *n++; *n > searched+1 {
-			return -1
-		}
-	}
-	l.calls = append(l.calls, call{op: op, f: o.f, fence: o.fence, resource: o.resource, client: o.client, token: o.token,
-		lease: o.lease, value: o.value, expect: o.expect, invoked: o.invoked, ended: never})
-	return int32(len(l.calls) - 1)
-}
-
-func (l *callLog) end(o *openOp, in *Input) {
-	if o.call < 0 {
-		return
-	}
-	c := &l.calls[o.call]
+// learn notes how a client's wait for the call on the store ended.
+func (c *call) learn(in *Input) {
 	switch {
 	case in.Type == history.OK:
-		c.outcome, c.answer = done, in.Value
+		c.outcome = done
+		if c.f == history.Read {
+			c.answer = in.Value
+		}
 	case in.Type == history.Fail && in.Error == history.Stale:
 		c.outcome, c.highest = refused, in.Highest
 	case in.Type == history.Fail:
@@ -85,17 +71,52 @@ func (l *callLog) end(o *openOp, in *Input) {
 	c.ended = in.Index
 }
 
-// logOf collects the calls on the store of a whole history.
+// callLog collects the calls on the store of a history, in the order of their
+// invocations: of each scope no more than tell that there are too many to search.
+type callLog struct {
+	suite Suite // resolves names
+	calls []call
+	open  opTable[int32] // places in calls
+	seen  []int          // calls, by scope
+}
+
+// logOf collects the calls of a whole history.
 func logOf(events Events, n *names) ([]call, error) {
-	s := &Suite{names: n}
-	m := &linearizability{base: base{names: n}, log: callLog{keep: true, searchable: true}}
-	err := events(func(e *history.Event) {
-		if e.Type >= history.Invoke && e.Type <= history.Info && e.F.IsStore() {
-			s.resolve(e)
-			m.Observe(&s.in)
-		}
-	})
-	return m.log.calls, err
+	l := &callLog{suite: Suite{names: n}}
+	err := events(l.observe)
+	return l.calls, err
+}
+
+func (l *callLog) observe(e *history.Event) {
+	if e.Type < history.Invoke || e.Type > history.Info || !e.F.IsStore() {
+		return
+	}
+	in := &l.suite.in
+	l.suite.resolve(e)
+	if e.Type == history.Invoke {
+		l.open.remove(e.Op)
+		l.begin(in, e.Index)
+		return
+	}
+	if l.open.find(e.Op) == nil {
+		l.begin(in, math.MinInt64) // it may have begun at any time before
+	}
+	if place := *l.open.find(e.Op); place >= 0 {
+		l.calls[place].learn(in)
+	}
+	l.open.remove(e.Op)
+}
+
+func (l *callLog) begin(in *Input, invoked int64) {
+	place := l.open.add(in.Op)
+	n := at(&l.seen, in.Fence)
+	if *n++; *n > searched+1 {
+		*place = -1
+		return
+	}
+	*place = int32(len(l.calls))
+	l.calls = append(l.calls, call{})
+	l.calls[*place].begin(in, l.suite.names, invoked)
 }
 
 // search looks for a linearization with porcupine, which has no budget of

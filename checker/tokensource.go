@@ -117,7 +117,7 @@ func (m *tokens) judge(in *Input, r *tokenRead, s *tokenSource) {
 func (m *tokens) forget(s *tokenSource, fence int32) {
 	lowest := s.greatest.token
 	for i := range m.open.ops {
-		if o := &m.open.ops[i]; o.used && o.rec.fence == fence {
+		if o := &m.open.ops[i]; o.open && o.rec.fence == fence {
 			lowest = min(lowest, o.rec.floor.token)
 		}
 	}
