@@ -69,8 +69,8 @@ func (c *completer) complete(e *history.Event) *history.Event {
 		return e
 	}
 	if e.Type == history.Invoke {
-		c.open.remove(e.Op)
-		*c.open.add(e.Op) = lent{e.Resource, e.Scope, e.Lease, e.Token}
+		inv, _ := c.open.add(e.Op)
+		inv.rec = lent{e.Resource, e.Scope, e.Lease, e.Token}
 		return e
 	}
 	inv := c.open.find(e.Op)
@@ -78,8 +78,8 @@ func (c *completer) complete(e *history.Event) *history.Event {
 		return e
 	}
 	c.copy = *e
-	inv.lend(&c.copy)
-	c.open.remove(e.Op)
+	inv.rec.lend(&c.copy)
+	c.open.remove(inv)
 	return &c.copy
 }
 

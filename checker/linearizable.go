@@ -110,7 +110,7 @@ type witnessed struct {
 
 func newLinearizability(e *env) *linearizability {
 	m := &linearizability{base: e.base("linearizable"), config: e.config}
-	m.open.keep = !e.config.Forget && e.config.Source == nil
+	m.open.keep = e.config.keeps()
 	m.Reset()
 	return m
 }
@@ -142,34 +142,30 @@ func (m *linearizability) Observe(in *Input) bool {
 	case in.Type == history.Note:
 		m.note(in)
 	case in.Type == history.Invoke:
-		m.invoke(in)
+		m.begin(in, in.Index)
 	default:
 		m.end(in)
 	}
 	return false
 }
 
-func (m *linearizability) invoke(in *Input) {
-	if m.open.find(in.Op) != nil {
-		m.open.remove(in.Op) // a number in use: the older operation counts as unknown
+func (m *linearizability) begin(in *Input, invoked int64) *opEntry[openOp] {
+	e, twice := m.open.add(in.Op)
+	if twice { // the older operation counts as unknown
 		m.fail(in, false, "operation %d invoked at #%d was not over", in.Op, in.Index)
 	}
-	m.begin(in, in.Index)
-}
-
-func (m *linearizability) begin(in *Input, invoked int64) *openOp {
-	o := m.open.add(in.Op)
-	o.begin(in, m.names, invoked)
+	e.rec.begin(in, m.names, invoked)
 	m.blind = !m.config.View.Store
-	return o
+	return e
 }
 
 func (m *linearizability) end(in *Input) {
-	o := m.open.find(in.Op)
-	if o == nil {
+	e := m.open.find(in.Op)
+	if e == nil {
 		m.fail(in, false, "%s of operation %d at #%d has no invoke", in.Type, in.Op, in.Index)
-		o = m.begin(in, math.MinInt64) // it may have begun at any time before
+		e = m.begin(in, math.MinInt64) // it may have begun at any time before
 	}
+	o := &e.rec
 	if m.failed == nil && m.config.View.Store {
 		m.reply(in, o)
 		if in.Type == history.Info && o.point == nowhere {
@@ -178,7 +174,7 @@ func (m *linearizability) end(in *Input) {
 		}
 	}
 	o.learn(in)
-	m.open.remove(in.Op)
+	m.open.remove(e)
 }
 
 // reply compares a client's reply with what the specification gave at the
@@ -219,14 +215,15 @@ func (m *linearizability) stale(in *Input, o *openOp) {
 
 // note steps the specification at a note of the store.
 func (m *linearizability) note(in *Input) {
-	o := m.open.find(in.Op)
+	e := m.open.find(in.Op)
 	effect := in.F == history.Apply || in.F == history.Raised
-	if o == nil || o.point != nowhere && (o.point == applied || o.point == raised || !effect) {
+	if e == nil || e.rec.point != nowhere && (e.rec.point == applied || e.rec.point == raised || !effect) {
 		if effect {
-			m.strayEffect(in, o)
+			m.strayEffect(in, e)
 		}
 		return
 	}
+	o := &e.rec
 	f := at(&m.fences, o.fence)
 	switch in.F {
 	case history.Apply:
@@ -250,7 +247,7 @@ func (m *linearizability) note(in *Input) {
 		m.read(in, o, f)
 	}
 	if o.unknown {
-		m.open.remove(in.Op)
+		m.open.remove(e)
 	}
 }
 
@@ -295,9 +292,6 @@ func (m *linearizability) apply(in *Input, o *openOp, f *witnessed) {
 			*v = history.Value{} // as if it had never been written
 		}
 		m.lift(in, o, f)
-		if o.unknown {
-			m.open.remove(in.Op)
-		}
 	}
 }
 
@@ -313,9 +307,6 @@ func (m *linearizability) lift(in *Input, o *openOp, f *witnessed) {
 		f.at = in.Index
 	}
 	f.lift(o.token, o.lease)
-	if o.f == history.Raise && o.unknown {
-		m.open.remove(in.Op)
-	}
 }
 
 // refused fails the witness: the store accepted what its fence forbids.
@@ -332,9 +323,9 @@ func (m *linearizability) refused(in *Input, o *openOp, f *witnessed) {
 		m.describe(o), in.Index, f.token, f.at, other, inside(in.Resource))
 }
 
-func (m *linearizability) strayEffect(in *Input, o *openOp) {
-	if o != nil {
-		m.fail(in, true, "%s took effect a second time at #%d%s", m.describe(o), in.Index, inside(in.Resource))
+func (m *linearizability) strayEffect(in *Input, e *opEntry[openOp]) {
+	if e != nil {
+		m.fail(in, true, "%s took effect a second time at #%d%s", m.describe(&e.rec), in.Index, inside(in.Resource))
 		return
 	}
 	m.fail(in, true, "operation %d took effect at #%d, outside its interval%s", in.Op, in.Index, inside(in.Resource))
@@ -422,7 +413,7 @@ func (m *linearizability) AppendKey(b []byte) []byte {
 			b = appendValue(b, m.values[i])
 		}
 	}
-	keys := make([][]byte, 0, m.open.count)
+	keys := make([][]byte, 0, m.open.used)
 	for i := range m.open.ops {
 		if o := &m.open.ops[i]; o.open {
 			keys = append(keys, m.openKey(&o.rec))

@@ -134,8 +134,8 @@ func (m *locks) observe(e *history.Event) {
 		m.invoke(in)
 	default:
 		if o := m.open.find(e.Op); o != nil {
-			op := *o
-			m.open.remove(e.Op)
+			op := o.rec
+			m.open.remove(o)
 			m.end(in, &op)
 		}
 	}
@@ -150,7 +150,7 @@ func (s *lockScope) orphan(t *seat) {
 }
 
 func (m *locks) invoke(in *Input) {
-	m.open.remove(in.Op)
+	o, _ := m.open.add(in.Op)
 	op := lockOp{in.F, in.Scope, in.Client, in.Lease, in.Token, in.Index, in.Time, nil}
 	if in.F == history.Release {
 		if h := m.held(&op, op.lease); h != nil && h.released == 0 {
@@ -158,7 +158,7 @@ func (m *locks) invoke(in *Input) {
 			m.leaves(h, op.invoked)
 		}
 	}
-	*m.open.add(in.Op) = op
+	o.rec = op
 }
 
 // leaves notes that a release of h has begun: from now on it may be over.

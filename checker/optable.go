@@ -8,14 +8,14 @@ import (
 // opTable holds what is known of the operations that are open, by their number.
 // It finds, adds and removes in constant time and keeps its memory.
 type opTable[T any] struct {
-	// keep: records outlive their operations, in the order of their additions. They
-	// are found by number no more.
+	// keep: what was known of an operation that is over stays in ops, in the order
+	// of their beginnings. The table then grows with the history.
 	keep  bool
-	slots []int32 // a hash table of places in ops, plus one; 0 is empty
-	shift uint8   // makes a place in slots of a hash
+	shift uint8    // makes a place in slots of a hash
+	used  int      // how many slots are
+	slots []uint32 // a hash table of places in ops, plus one; 0 is empty
 	ops   []opEntry[T]
-	free  []int32 // places in ops that are not in use
-	count int
+	free  []uint32 // places in ops that are not in use
 }
 
 type opEntry[T any] struct {
@@ -24,91 +24,90 @@ type opEntry[T any] struct {
 	rec  T
 }
 
-// home returns the slot where the search for an operation begins. Numbers that
-// follow one another lie far apart (Knuth, 6.4, Fibonacci hashing).
-func (t *opTable[T]) home(op int64) int {
-	return int(uint64(op) * 0x9e3779b97f4a7c15 >> (t.shift & 63))
+// slot returns the slot of an operation, or the empty one where it belongs.
+// Numbers that follow one another lie far apart (Knuth, 6.4, Fibonacci hashing).
+func (t *opTable[T]) slot(op int64) uint {
+	i := t.home(op)
+	for t.slots[i] != 0 && t.ops[t.slots[i]-1].op != op {
+		i = (i + 1) & uint(len(t.slots)-1)
+	}
+	return i
+}
+
+func (t *opTable[T]) home(op int64) uint {
+	return uint(uint64(op) * 0x9e3779b97f4a7c15 >> (t.shift & 63))
 }
 
 // find returns the operation of that number, nil when it is not open.
-func (t *opTable[T]) find(op int64) *T {
-	if t.count == 0 {
-		return nil
-	}
-	for i := t.home(op); t.slots[i] != 0; i = (i + 1) & (len(t.slots) - 1) {
-		if o := &t.ops[t.slots[i]-1]; o.op == op {
-			return &o.rec
+func (t *opTable[T]) find(op int64) *opEntry[T] {
+	for i := t.home(op); i < uint(len(t.slots)) && t.slots[i] != 0; i = (i + 1) & uint(len(t.slots)-1) {
+		if o := &t.ops[t.slots[i]-1]; o.op == op && o.open {
+			return o
 		}
 	}
 	return nil
 }
 
-// add makes room for an operation that is not in the table. The result is valid
-// until the next add.
-func (t *opTable[T]) add(op int64) *T {
-	if 2*t.count >= len(t.slots) {
+// add opens an operation, and reports whether one of that number was open: it is
+// removed. The result is valid until the next add.
+func (t *opTable[T]) add(op int64) (o *opEntry[T], twice bool) {
+	if 2*t.used >= len(t.slots) {
 		t.rehash()
 	}
+	i := t.slot(op)
+	if p := t.slots[i]; p != 0 && t.ops[p-1].open {
+		t.remove(&t.ops[p-1])
+		i, twice = t.slot(op), true
+	}
+	if t.slots[i] == 0 {
+		t.used++
+	}
 	place := len(t.ops)
-	if n := len(t.free); n > 0 {
+	switch n := len(t.free); {
+	case n > 0:
 		place, t.free = int(t.free[n-1]), t.free[:n-1]
-		t.ops[place] = opEntry[T]{}
-	} else {
+	case place < cap(t.ops):
+		t.ops = t.ops[:place+1]
+	default:
 		t.ops = append(t.ops, opEntry[T]{})
 	}
-	o := &t.ops[place]
+	t.slots[i] = uint32(place + 1)
+	o = &t.ops[place]
+	*o = opEntry[T]{} // in place: a literal with fields is made elsewhere and copied
 	o.op, o.open = op, true
-	t.insert(int32(place))
-	t.count++
-	return &o.rec
-}
-
-func (t *opTable[T]) insert(place int32) {
-	i := t.home(t.ops[place].op)
-	for t.slots[i] != 0 {
-		i = (i + 1) & (len(t.slots) - 1)
-	}
-	t.slots[i] = place + 1
+	return o, twice
 }
 
 func (t *opTable[T]) rehash() {
 	old := t.slots
-	t.slots = make([]int32, max(16, 2*len(old)))
+	t.slots = make([]uint32, max(16, 2*len(old)))
 	t.shift = uint8(64 - bits.Len(uint(len(t.slots)-1)))
 	for _, p := range old {
 		if p != 0 {
-			t.insert(p - 1)
+			t.slots[t.slot(t.ops[p-1].op)] = p
 		}
 	}
 }
 
-// remove drops the operation of that number, if it is there.
-func (t *opTable[T]) remove(op int64) {
-	if t.count == 0 {
-		return
-	}
-	i := t.home(op)
-	for ; ; i = (i + 1) & (len(t.slots) - 1) {
-		if t.slots[i] == 0 {
-			return
-		}
-		if t.ops[t.slots[i]-1].op == op {
-			break
-		}
-	}
-	place := t.slots[i] - 1
-	t.ops[place].open = false
+// remove drops an operation that is open.
+func (t *opTable[T]) remove(o *opEntry[T]) {
+	o.open = false
 	if !t.keep {
-		t.free = append(t.free, place)
+		t.forget(o.op)
 	}
-	t.count--
+}
+
+func (t *opTable[T]) forget(op int64) {
+	i := t.slot(op)
+	t.free = append(t.free, t.slots[i]-1)
+	t.used--
 	t.closeGap(i)
 }
 
 // closeGap empties slot i and moves back the entries after it that would no
 // longer be found (Knuth, 6.4, algorithm R).
-func (t *opTable[T]) closeGap(i int) {
-	mask := len(t.slots) - 1
+func (t *opTable[T]) closeGap(i uint) {
+	mask := uint(len(t.slots) - 1)
 	for j := i; ; {
 		t.slots[i] = 0
 		for {
@@ -134,8 +133,8 @@ func (t *opTable[T]) clone() opTable[T] {
 
 // reset empties the table in time that depends on its use, not on its size.
 func (t *opTable[T]) reset() {
-	if t.count > 0 {
+	if t.used > 0 {
 		clear(t.slots)
 	}
-	t.ops, t.free, t.count = t.ops[:0], t.free[:0], 0
+	t.ops, t.free, t.used = t.ops[:0], t.free[:0], 0
 }

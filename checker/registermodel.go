@@ -75,18 +75,19 @@ func registerCalls(events Events, ev evidence, n *names, most int, wanted func(s
 		case !onRegister(e.F):
 		case !wanted(n.scopes.id(e.Resource)):
 		case e.Type == history.Invoke:
-			open.remove(e.Op)
+			o, _ := open.add(e.Op)
 			scope := at(&seen, n.scopes.id(e.Resource))
 			if *scope++; *scope > most {
+				open.remove(o)
 				return
 			}
-			*open.add(e.Op) = len(calls)
+			o.rec = len(calls)
 			calls = append(calls, call{op: e.Op, f: e.F, fence: n.scopes.id(e.Resource), client: n.clients.id(e.ClientName()),
 				value: e.Value, expect: e.Expect, invoked: e.Index, ended: never})
 		case e.Type.IsEnd():
-			if at := open.find(e.Op); at != nil {
-				calls[*at].end(e, ev)
-				open.remove(e.Op)
+			if o := open.find(e.Op); o != nil {
+				calls[o.rec].end(e, ev)
+				open.remove(o)
 			}
 		}
 	})

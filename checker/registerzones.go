@@ -78,8 +78,8 @@ func (m *registerZones) observe(e *history.Event) {
 		if o == nil {
 			return
 		}
-		op := *o
-		m.open.remove(e.Op)
+		op := o.rec
+		m.open.remove(o)
 		if s := &m.scopes[op.scope]; !s.unclear {
 			m.end(e, &op, s)
 			m.place = op.scope
@@ -91,7 +91,6 @@ func (m *registerZones) invoke(e *history.Event) {
 	scope := m.names.scopes.id(e.Resource)
 	s := m.scope(scope)
 	op := registerOp{f: e.F, scope: scope, invoked: e.Index}
-	m.open.remove(e.Op)
 	v := nilFor(e.Value)
 	switch {
 	case s.unclear:
@@ -103,7 +102,8 @@ func (m *registerZones) invoke(e *history.Event) {
 		op.value = &writtenValue{zone: zone{last: e.Index, begun: e.Index}, value: v}
 		s.values[v] = op.value
 	}
-	*m.open.add(e.Op) = op
+	o, _ := m.open.add(e.Op)
+	o.rec = op
 	m.begun = append(m.begun, begun{e.Op, e.Index})
 }
 
@@ -197,7 +197,7 @@ func (m *registerZones) retire(s *registerScope) {
 
 func (m *registerZones) isOpen(b begun) bool {
 	o := m.open.find(b.op)
-	return o != nil && o.invoked == b.at
+	return o != nil && o.rec.invoked == b.at
 }
 
 // unexplained says that no order explains a call.

@@ -94,29 +94,30 @@ func (l *callLog) observe(e *history.Event) {
 	in := &l.suite.in
 	l.suite.resolve(e)
 	if e.Type == history.Invoke {
-		l.open.remove(e.Op)
 		l.begin(in, e.Index)
 		return
 	}
-	if l.open.find(e.Op) == nil {
-		l.begin(in, math.MinInt64) // it may have begun at any time before
+	o := l.open.find(e.Op)
+	if o == nil {
+		o = l.begin(in, math.MinInt64) // it may have begun at any time before
 	}
-	if place := *l.open.find(e.Op); place >= 0 {
-		l.calls[place].learn(in)
+	if o.rec >= 0 {
+		l.calls[o.rec].learn(in)
 	}
-	l.open.remove(e.Op)
+	l.open.remove(o)
 }
 
-func (l *callLog) begin(in *Input, invoked int64) {
-	place := l.open.add(in.Op)
+func (l *callLog) begin(in *Input, invoked int64) *opEntry[int32] {
+	o, _ := l.open.add(in.Op)
 	n := at(&l.seen, in.Fence)
 	if *n++; *n > searched+1 {
-		*place = -1
-		return
+		o.rec = -1
+		return o
 	}
-	*place = int32(len(l.calls))
+	o.rec = int32(len(l.calls))
 	l.calls = append(l.calls, call{})
-	l.calls[*place].begin(in, l.suite.names, invoked)
+	l.calls[o.rec].begin(in, l.suite.names, invoked)
+	return o
 }
 
 // search looks for a linearization with porcupine, which has no budget of

@@ -150,7 +150,7 @@ func (f *facts) store(in *Input) {
 			f.seen[StaleWriteRejected]++
 		}
 		if m != nil {
-			m.rejected = true
+			m.rec.rejected = true
 		}
 		return
 	case history.Apply:
@@ -160,20 +160,20 @@ func (f *facts) store(in *Input) {
 		case in.Token < *at(&f.granted, in.Fence):
 			f.seen[LateButUnfenced]++
 		}
-		f.apply(in, m)
+		f.apply(m)
 	}
 	*accepted = max(*accepted, in.Token)
 }
 
-func (f *facts) apply(in *Input, m *mutation) {
-	if m == nil || m.applied {
+func (f *facts) apply(m *opEntry[mutation]) {
+	if m == nil || m.rec.applied {
 		return
 	}
-	m.applied = true
-	if m.unknown {
+	m.rec.applied = true
+	if m.rec.unknown {
 		f.seen[UnknownApplied]++
 		f.lost--
-		f.mutations.remove(in.Op)
+		f.mutations.remove(m)
 	}
 }
 
@@ -192,7 +192,6 @@ func (f *facts) client(in *Input) {
 		return
 	case in.Type == history.Invoke:
 		if f.view.Store {
-			f.mutations.remove(in.Op)
 			f.mutations.add(in.Op)
 		}
 		return
@@ -205,17 +204,17 @@ func (f *facts) client(in *Input) {
 	}
 }
 
-func (f *facts) end(in *Input, m *mutation) {
-	if in.Type == history.Info && m.applied {
+func (f *facts) end(in *Input, m *opEntry[mutation]) {
+	if in.Type == history.Info && m.rec.applied {
 		f.seen[UnknownApplied]++
 	}
-	if in.Type == history.Info && !m.applied {
+	if in.Type == history.Info && !m.rec.applied {
 		f.lost++
-		if m.unknown = true; !m.rejected {
+		if m.rec.unknown = true; !m.rec.rejected {
 			return // it may still be applied
 		}
 	}
-	f.mutations.remove(in.Op)
+	f.mutations.remove(m)
 }
 
 func (f *facts) believe(in *Input) {

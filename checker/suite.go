@@ -49,6 +49,9 @@ type Suite struct {
 	found    []Violation
 }
 
+// keeps reports whether a suite keeps the operations that are over.
+func (c *Config) keeps() bool { return !c.Forget && c.Source == nil }
+
 // plan says who wants which events. It never changes after New.
 type plan struct {
 	groups  [history.Note + 1][256]uint8 // by type and verb
@@ -90,6 +93,7 @@ func (c Config) New(properties []string) (*Suite, error) {
 		watched = append(watched, p.watch(c.View))
 	}
 	s.facts = facts{view: c.View, untimed: e.untimed()}
+	s.facts.mutations.keep = c.keeps()
 	s.plan = newPlan(append(watched, factual))
 	s.link()
 	return s, nil

@@ -71,16 +71,16 @@ func (m *tokens) observe(e *history.Event) {
 	in := &m.suite.in
 	m.suite.resolve(e)
 	if e.Type == history.Invoke {
-		m.open.remove(e.Op)
-		*m.open.add(e.Op) = tokenRead{e.Index, in.Fence, at(&m.fences, in.Fence).greatest}
+		r, _ := m.open.add(e.Op)
+		r.rec = tokenRead{e.Index, in.Fence, at(&m.fences, in.Fence).greatest}
 		return
 	}
 	r := m.open.find(e.Op)
 	if r == nil {
 		return
 	}
-	read := *r
-	m.open.remove(e.Op)
+	read := r.rec
+	m.open.remove(r)
 	if e.Type == history.OK && e.Token != 0 {
 		m.judge(in, &read, at(&m.fences, read.fence))
 	}

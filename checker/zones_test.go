@@ -348,7 +348,7 @@ func emitRegister(operations int64, observe func(*history.Event)) {
 
 // kept is how many values and operations are still kept.
 func (m *registerZones) kept() int {
-	n := len(m.begun) + m.open.count
+	n := len(m.begun) + m.open.used
 	for i := range m.scopes {
 		s := &m.scopes[i]
 		n += len(s.values) + len(s.zones) + len(s.fresh) + len(s.stale)
