@@ -90,18 +90,36 @@ type Monitor interface {
 	Reset()
 }
 
-// Input is an event whose names have been resolved, so that monitors index
-// slices. It and its event are valid during one call of Observe only.
+// Input is an event whose names are numbered, so that monitors index slices. It
+// and its event are valid during one call of Observe only.
 type Input struct {
 	*history.Event
-	// Scope numbers what the event's lease covers, Fence what its fence covers:
-	// the same unless the header declares one global fence. Both count from 0.
-	Scope, Fence int32
-	// Client numbers who acts: the client of an operation or of a belief, the
-	// owner that a server's note names. It counts from 0.
-	Client int32
-	// Lease is the identity of the lease, 0 when the event names none.
-	Lease Lease
+	names    *names
+	resolved *resolved // its names; nil until somebody asks
+}
+
+func (in *Input) take(e *history.Event) { in.Event, in.resolved = e, nil }
+
+// scope numbers what the event's lease covers, from 0. Of a note of the world it
+// means nothing, as do the other names.
+func (in *Input) scope() int32 { return in.resolve().scopeID }
+
+// fence numbers what the event's fence covers, from 0: the scope unless the header
+// declares one global fence.
+func (in *Input) fence() int32 { return in.resolve().fenceID }
+
+// client numbers who acts, from 0: the client of an operation or of a belief, the
+// owner that a server's note names.
+func (in *Input) client() int32 { return in.resolve().clientID }
+
+// lease is the identity of the lease, 0 when the event names none.
+func (in *Input) lease() Lease { return in.resolve().leaseID }
+
+func (in *Input) resolve() *resolved {
+	if in.resolved == nil {
+		in.resolved = in.names.resolve(in.Event)
+	}
+	return in.resolved
 }
 
 // Result is the final judgement of one property.

@@ -35,17 +35,17 @@ func (m *believers) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
-	clients := at(&m.scopes, in.Scope)
-	mine := at(clients, in.Client)
+	clients := at(&m.scopes, in.scope())
+	mine := at(clients, in.client())
 	if in.F == history.Disbelieve {
 		*mine = conviction{}
 		return false
 	}
 	*mine = conviction{until: in.Until, at: in.Index, time: in.Time}
 	for i, b := range *clients {
-		if int32(i) != in.Client && b.until > in.Time && in.Until > in.Time {
+		if int32(i) != in.client() && b.until > in.Time && in.Until > in.Time {
 			return m.violate([]int64{b.at, in.Index}, "%s believes at #%d in its lease, and so does %s since #%d, until %d%s",
-				m.names.clients.list[in.Client], in.Index, m.names.clients.list[i], b.at, b.until, inside(in.Resource))
+				m.names.clients.list[in.client()], in.Index, m.names.clients.list[i], b.at, b.until, inside(in.Resource))
 		}
 	}
 	return false
@@ -56,7 +56,7 @@ func (m *believers) AppendKey(b []byte) []byte {
 		return append(b, ended)
 	}
 	for _, s := range m.names.scopes.order() {
-		if int(s) >= len(m.scopes) {
+		if int(s) >= len(m.scopes) || !slices.ContainsFunc(m.scopes[s], func(c conviction) bool { return c.until != 0 }) {
 			continue
 		}
 		b = appendText(b, m.names.scopes.list[s])

@@ -40,7 +40,7 @@ func (m *exclusive) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
-	t := at(&m.scopes, in.Scope)
+	t := at(&m.scopes, in.scope())
 	if in.F != history.Grant && in.F != history.Renewed {
 		t.ends(in)
 		return false
@@ -61,10 +61,10 @@ func (m *exclusive) Observe(in *Input) bool {
 // continues reports whether a grant or renewal is of the lease that t already
 // is. A renewal may have changed the token; that is for renewal-keeps-token.
 func (m *exclusive) continues(in *Input, t *tenancy) bool {
-	if t.lease != 0 && in.Lease != 0 {
-		return t.lease == in.Lease
+	if t.lease != 0 && in.lease() != 0 {
+		return t.lease == in.lease()
 	}
-	return t.owner == in.Client && (t.token == in.Token || in.F == history.Renewed)
+	return t.owner == in.client() && (t.token == in.Token || in.F == history.Renewed)
 }
 
 func (m *exclusive) AppendKey(b []byte) []byte {
@@ -118,7 +118,7 @@ func (m *exclusiveUnaided) Observe(in *Input) bool {
 		if i >= 0 { // a number in use: the older one never ends
 			m.open = slices.Delete(m.open, i, i+1)
 		}
-		m.open = append(m.open, request{in.Op, in.F, in.Index, in.Scope, in.Client})
+		m.open = append(m.open, request{in.Op, in.F, in.Index, in.scope(), in.client()})
 		return false
 	}
 	if i < 0 {
@@ -160,7 +160,7 @@ func (m *exclusiveUnaided) acquired(in *Input, r request, mine int) {
 // proven judges a renewal or release that succeeded.
 func (m *exclusiveUnaided) proven(in *Input, r request, mine int) bool {
 	h := m.holds[mine]
-	if !sameLease(h.lease, in.Lease) {
+	if !sameLease(h.lease, in.lease()) {
 		return false
 	}
 	if r.f == history.Release {

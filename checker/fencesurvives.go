@@ -117,7 +117,7 @@ func (m *survival) sinks(in *Input) bool {
 	if in.Type != history.Note || in.F == history.Served || in.Highest == 0 {
 		return false
 	}
-	f := at(&m.fences, in.Fence)
+	f := at(&m.fences, in.fence())
 	if in.Highest < f.token {
 		return m.violate([]int64{f.at, in.Index}, "the store's greatest token was %d at #%d and is %d at #%d%s",
 			f.token, f.at, in.Highest, in.Index, inside(in.Resource))

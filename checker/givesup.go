@@ -28,16 +28,19 @@ var givesUp = Property{
 type givesUpMonitor struct {
 	base
 	clients [][]refusals // by client, then by fence
+	refused bool         // anything at all
 }
 
 // refusals are the stale tokens of a client at a fence, in increasing order.
 type refusals []granted
 
 func (m *givesUpMonitor) Observe(in *Input) bool {
-	if m.broken != nil || in.Token == 0 || in.Type == history.Fail && in.Error != history.Stale {
+	fails := in.Type == history.Fail
+	if !fails && !m.refused || m.broken != nil || in.Token == 0 || fails && in.Error != history.Stale {
 		return false
 	}
-	r := at(at(&m.clients, in.Client), in.Fence)
+	m.refused = true
+	r := at(at(&m.clients, in.client()), in.fence())
 	switch in.Type {
 	case history.Invoke:
 		return m.invokes(in, *r)
@@ -54,7 +57,7 @@ func (m *givesUpMonitor) invokes(in *Input, r refusals) bool {
 		return false
 	}
 	for i := r.find(in.Token); i < len(r) && r[i].token == in.Token; i++ {
-		if sameLease(r[i].lease, in.Lease) {
+		if sameLease(r[i].lease, in.lease()) {
 			return m.violate([]int64{r[i].at, in.Index}, "%s invoked %s with token %d at #%d after that token was rejected as stale at #%d%s",
 				in.ClientName(), in.F, in.Token, in.Index, r[i].at, inside(in.Resource))
 		}
@@ -73,7 +76,7 @@ func (r refusals) find(t history.Token) int {
 func (r *refusals) add(in *Input) {
 	i := r.find(in.Token)
 	for ; i < len(*r) && (*r)[i].token == in.Token; i++ {
-		if (*r)[i].lease == in.Lease {
+		if (*r)[i].lease == in.lease() {
 			return // the first rejection is the one to quote
 		}
 	}
@@ -95,7 +98,7 @@ const manyRefusals = 1024
 func (r *refusals) forgive(in *Input) {
 	i := r.find(in.Token)
 	for i < len(*r) && (*r)[i].token == in.Token {
-		if g := &(*r)[i]; g.lease != 0 && g.lease == in.Lease {
+		if g := &(*r)[i]; g.lease != 0 && g.lease == in.lease() {
 			i++
 			continue
 		}
@@ -148,7 +151,10 @@ func (m *givesUpMonitor) Clone() Monitor {
 }
 
 func (m *givesUpMonitor) Reset() {
-	m.broken = nil
+	if m.broken = nil; !m.refused {
+		return
+	}
+	m.refused = false
 	for _, fences := range m.clients {
 		for i := range fences {
 			fences[i] = fences[i][:0]

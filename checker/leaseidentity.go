@@ -63,25 +63,23 @@ func (m *identities) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
-	s := at(&m.scopes, in.Scope)
 	switch {
 	case in.Type == history.Invoke:
-		if len(m.asked) == askedMost {
-			m.asked = slices.Delete(m.asked, 0, 1)
-		}
-		m.asked = append(m.asked, asked{in.Op, in.Client, in.Scope, in.F, in.Lease, in.Index})
+		m.asks(in)
 		return false
-	case in.Type.IsEnd() && (m.aided || in.Type != history.OK):
+	case in.Type != history.Note && (m.aided || in.Type != history.OK):
 		m.answered(in)
 		return false
-	case in.F == history.Expire:
+	}
+	s := at(&m.scopes, in.scope())
+	if in.F == history.Expire {
 		end(s, in)
 		return false
 	}
 	if m.aided && m.strange(in) {
 		return true
 	}
-	i := slices.IndexFunc(s[:], func(e ending) bool { return e.lease != 0 && e.lease == in.Lease })
+	i := slices.IndexFunc(s[:], func(e ending) bool { return e.lease != 0 && e.lease == in.lease() })
 	if i >= 0 && !m.beganBefore(in, s[i].at) {
 		return m.violate([]int64{s[i].at, in.Index}, "a lease was %s at #%d that had ended at #%d%s",
 			tookEffect(in.F), in.Index, s[i].at, inside(in.Resource))
@@ -95,17 +93,25 @@ func (m *identities) Observe(in *Input) bool {
 	return false
 }
 
+func (m *identities) asks(in *Input) {
+	if len(m.asked) == askedMost {
+		m.asked = slices.Delete(m.asked, 0, 1)
+	}
+	r := in.resolve()
+	m.asked = append(m.asked, asked{in.Op, r.clientID, r.scopeID, in.F, r.leaseID, in.Index})
+}
+
 // end notes that the lease of an event has ended.
 func end(s *[manyEndings]ending, in *Input) {
-	if in.Lease == 0 {
+	if in.lease() == 0 {
 		return
 	}
-	i := slices.IndexFunc(s[:], func(e ending) bool { return e.lease == in.Lease })
+	i := slices.IndexFunc(s[:], func(e ending) bool { return e.lease == in.lease() })
 	if i < 0 {
 		i = len(s) - 1
 	}
 	copy(s[1:i+1], s[:i])
-	s[0] = ending{in.Lease, in.Index}
+	s[0] = ending{in.lease(), in.Index}
 }
 
 // beganBefore reports whether a client's renewal began before an index: then it
@@ -127,7 +133,7 @@ func (m *identities) answered(in *Input) {
 // present. A re-entry is an acquire, which is judged by renewal-keeps-token.
 func (m *identities) strange(in *Input) bool {
 	i := slices.IndexFunc(m.asked, func(a asked) bool { return a.op == in.Op && in.Op != 0 })
-	if i < 0 || sameLease(m.asked[i].lease, in.Lease) {
+	if i < 0 || sameLease(m.asked[i].lease, in.lease()) {
 		return false
 	}
 	return m.violate([]int64{m.asked[i].at, in.Index}, "the request at #%d took effect at #%d on another lease than it presented%s",

@@ -16,7 +16,7 @@ type locks struct {
 	property string
 	strict   bool // a mutex
 	header   history.Header
-	suite    Suite // resolves names
+	in       Input // resolves names
 	open     opTable[lockOp]
 	scopes   []lockScope
 	seats    map[seatKey]*seat
@@ -86,7 +86,7 @@ type maybe struct {
 
 func newLocks(property string, strict bool, h history.Header) *locks {
 	m := &locks{property: property, strict: strict, header: h, seats: make(map[seatKey]*seat), leases: make(map[leaseKey]*lockHold)}
-	m.suite.names = newNames(false)
+	m.in.names = newNames(false)
 	return m
 }
 
@@ -122,11 +122,11 @@ func (m *locks) observe(e *history.Event) {
 	if e.Type == history.Note || !e.F.IsOperation() {
 		return
 	}
-	in := &m.suite.in
-	m.suite.resolve(e)
-	*at(&m.gone, in.Client) = e.Type == history.Info && e.Client == ""
-	if m.gone[in.Client] {
-		m.scope(in.Scope).orphan(m.seats[seatKey{in.Scope, in.Client}])
+	in := &m.in
+	in.take(e)
+	*at(&m.gone, in.client()) = e.Type == history.Info && e.Client == ""
+	if m.gone[in.client()] {
+		m.scope(in.scope()).orphan(m.seats[seatKey{in.scope(), in.client()}])
 	}
 	switch {
 	case !e.F.IsLease():
@@ -151,7 +151,7 @@ func (s *lockScope) orphan(t *seat) {
 
 func (m *locks) invoke(in *Input) {
 	o, _ := m.open.add(in.Op)
-	op := lockOp{in.F, in.Scope, in.Client, in.Lease, in.Token, in.Index, in.Time, nil}
+	op := lockOp{in.F, in.scope(), in.client(), in.lease(), in.Token, in.Index, in.Time, nil}
 	if in.F == history.Release {
 		if h := m.held(&op, op.lease); h != nil && h.released == 0 {
 			op.target = h
@@ -201,8 +201,8 @@ func (m *locks) end(in *Input, op *lockOp) {
 // granted adds the hold that an acquisition began.
 func (m *locks) granted(in *Input, op *lockOp, s *lockScope) {
 	h := &lockHold{lease: op.lease, token: in.Token}
-	if in.Lease != 0 {
-		h.lease = in.Lease
+	if in.lease() != 0 {
+		h.lease = in.lease()
 	}
 	m.begin(in, op, s, h, op.invoked)
 	m.terms(in, op, s, h)
@@ -319,10 +319,10 @@ func (m *locks) accepted(in *Input, op *lockOp, s *lockScope) {
 // subject finds the hold that was renewed or released: by the identity that was
 // presented, else by the one that was answered.
 func (m *locks) subject(in *Input, op *lockOp) *lockHold {
-	if in.Lease == 0 || in.Lease == op.lease {
+	if in.lease() == 0 || in.lease() == op.lease {
 		return m.held(op, op.lease)
 	}
-	answered := m.leases[leaseKey{op.scope, in.Lease}]
+	answered := m.leases[leaseKey{op.scope, in.lease()}]
 	if op.lease == 0 && answered != nil {
 		return answered
 	}
@@ -337,8 +337,8 @@ func (m *locks) subject(in *Input, op *lockOp) *lockHold {
 		if k := (leaseKey{op.scope, h.lease}); m.leases[k] == h {
 			delete(m.leases, k)
 		}
-		h.lease = in.Lease
-		m.leases[leaseKey{op.scope, in.Lease}] = h
+		h.lease = in.lease()
+		m.leases[leaseKey{op.scope, in.lease()}] = h
 	}
 	return h
 }
@@ -348,13 +348,13 @@ func (m *locks) subject(in *Input, op *lockOp) *lockHold {
 func (m *locks) unseen(in *Input, op *lockOp, s *lockScope, known *lockHold) *lockHold {
 	if start, ok := m.unknownGrant(op, s, known == nil); ok {
 		h := &lockHold{lease: op.lease, token: op.token}
-		if in.Lease != 0 {
-			h.lease = in.Lease
+		if in.lease() != 0 {
+			h.lease = in.lease()
 		}
 		m.begin(in, op, s, h, max(start, op.invoked))
 		return h
 	}
-	if h := m.orphaned(op, s, in.Lease); h != nil && known == nil {
+	if h := m.orphaned(op, s, in.lease()); h != nil && known == nil {
 		return h
 	}
 	who, did := m.client(op.client), tookEffect(op.f)
@@ -547,9 +547,9 @@ func (m *locks) conflict(in *Input, a, b *lockHold) {
 	}
 }
 
-func (m *locks) client(i int32) string { return clientText(m.suite.names.clients.list[i]) }
+func (m *locks) client(i int32) string { return clientText(m.in.names.clients.list[i]) }
 
-func (m *locks) where(scope int32) string { return inside(m.suite.names.scopes.list[scope]) }
+func (m *locks) where(scope int32) string { return inside(m.in.names.scopes.list[scope]) }
 
 func (m *locks) violate(events []int64, format string, args ...any) {
 	if m.found == nil {

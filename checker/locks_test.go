@@ -531,7 +531,7 @@ func TestLocksForget(t *testing.T) {
 		t.Errorf("%d leases are kept", n)
 	}
 	tok := tokens{property: "token-source"}
-	tok.suite.names = newNames(false)
+	tok.in.names = newNames(false)
 	for i := range int64(20_000) { // one is always open
 		e := history.Event{Index: 3 * i, Process: fmt.Sprint(i % 2), Type: history.Invoke, F: history.Acquire, Op: i + 1}
 		tok.observe(&e)

@@ -139,6 +139,36 @@ type names struct {
 	recent                     [16]resolved
 }
 
+// resolved is what was made of the names of an event. Those of a simulation come
+// again and again, and lie in the same place each time.
+type resolved struct {
+	scope, who, lease          string
+	known                      bool
+	scopeID, fenceID, clientID int32
+	leaseID                    Lease
+}
+
+// resolve finds the names of an event. They are good until the next one.
+func (n *names) resolve(e *history.Event) *resolved {
+	scope, who := e.ScopeName(), e.Owner
+	if who == "" || e.Type != history.Note {
+		who = e.ClientName()
+	}
+	r := &n.recent[lastByte(who)%uint8(len(n.recent))]
+	if !history.Identical(r.scope, scope) || !history.Identical(r.who, who) || !history.Identical(r.lease, e.Lease) || !r.known {
+		n.look(r, scope, who, e.Lease)
+	}
+	return r
+}
+
+func (n *names) look(r *resolved, scope, who, lease string) {
+	*r = resolved{scope: scope, who: who, lease: lease, known: true,
+		scopeID: n.scopes.id(scope), clientID: n.clients.id(who), leaseID: leaseOf(lease)}
+	if r.fenceID = r.scopeID; n.global {
+		r.fenceID = 0
+	}
+}
+
 func newNames(global bool) *names {
 	n := &names{global: global}
 	n.fence.id("every scope")

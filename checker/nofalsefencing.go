@@ -42,7 +42,7 @@ func (m *falseFencing) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
-	g := at(&m.fences, in.Fence)
+	g := at(&m.fences, in.fence())
 	if in.F == history.Grant {
 		if !g.again(in) {
 			g.set(in)
@@ -54,7 +54,7 @@ func (m *falseFencing) Observe(in *Input) bool {
 
 // rejects judges a rejection against the latest grant.
 func (b *base) rejects(in *Input, g *granted) bool {
-	if g.token == 0 || g.token != in.Token || !sameLease(g.lease, in.Lease) {
+	if g.token == 0 || g.token != in.Token || !sameLease(g.lease, in.lease()) {
 		return false
 	}
 	return b.violate([]int64{g.at, in.Index}, "token %d rejected at #%d (greatest %d) though it is the latest grant, of #%d%s",
@@ -111,7 +111,7 @@ func (m *falseFencingUnaided) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
-	c := at(&m.fences, in.Fence)
+	c := at(&m.fences, in.fence())
 	switch {
 	case in.F != history.Acquire:
 		if in.Error != history.Stale || c.open > 0 {

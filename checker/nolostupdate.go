@@ -90,7 +90,7 @@ func (m *lostUpdates) Observe(in *Input) bool {
 	}
 	resource := m.names.resources.id(in.Resource)
 	r := at(&m.resources, resource)
-	seen := at(&m.clients, in.Client)
+	seen := at(&m.clients, in.client())
 	if in.F == history.Apply {
 		if in.Basis != 0 && m.judge(in, r, seen, resource) {
 			return true

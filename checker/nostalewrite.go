@@ -39,7 +39,7 @@ func (m *staleWrites) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
-	f := at(&m.fences, in.Fence)
+	f := at(&m.fences, in.fence())
 	if in.Token > f.token {
 		f.token, f.at = in.Token, in.Index
 		return false

@@ -44,8 +44,8 @@ func (t *tenancy) ends(in *Input) {
 // is reports whether a note is about the tenancy's lease: by identity, or by
 // token where one of the two has none.
 func (t *tenancy) is(in *Input) bool {
-	if t.lease != 0 && in.Lease != 0 {
-		return t.lease == in.Lease
+	if t.lease != 0 && in.lease() != 0 {
+		return t.lease == in.lease()
 	}
 	return t.token == in.Token
 }
@@ -99,7 +99,7 @@ func (m *renewals) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
-	t := at(&m.scopes, in.Scope)
+	t := at(&m.scopes, in.scope())
 	switch in.F {
 	case history.Grant:
 		return m.grants(in, t)
@@ -111,16 +111,16 @@ func (m *renewals) Observe(in *Input) bool {
 }
 
 func (m *renewals) grants(in *Input, t *tenancy) bool {
-	known := t.lease != 0 && in.Lease != 0
+	known := t.lease != 0 && in.lease() != 0
 	switch {
 	case t.token == 0, t.again(in):
-	case known && t.lease == in.Lease:
+	case known && t.lease == in.lease():
 		return m.violate([]int64{t.at, in.Index}, "re-entry at #%d changed token %d, granted at #%d, to %d%s",
 			in.Index, t.token, t.at, in.Token, inside(in.ScopeName()))
 	case t.token == in.Token:
 		return m.violate([]int64{t.at, in.Index}, "a new grant at #%d kept token %d of the grant at #%d%s",
 			in.Index, in.Token, t.at, inside(in.ScopeName()))
-	case t.owner == in.Client && t.inForce(in.Time):
+	case t.owner == in.client() && t.inForce(in.Time):
 		return m.violate([]int64{t.at, in.Index}, "re-entry by the holder at #%d changed token %d, granted at #%d and in force, to %d%s",
 			in.Index, t.token, t.at, in.Token, inside(in.ScopeName()))
 	}
@@ -129,7 +129,7 @@ func (m *renewals) grants(in *Input, t *tenancy) bool {
 }
 
 func (m *renewals) renews(in *Input, t *tenancy) bool {
-	mine := t.lease != 0 && t.lease == in.Lease || (t.lease == 0 || in.Lease == 0) && t.owner == in.Client
+	mine := t.lease != 0 && t.lease == in.lease() || (t.lease == 0 || in.lease() == 0) && t.owner == in.client()
 	if t.token == 0 || !mine {
 		return false // a lease that is not the latest: lease-identity and exclusive-grant judge that
 	}
@@ -169,11 +169,11 @@ func (m *renewalsUnaided) Observe(in *Input) bool {
 	if m.broken != nil || in.Token == 0 {
 		return false
 	}
-	g := at(at(&m.clients, in.Client), in.Scope)
+	g := at(at(&m.clients, in.client()), in.scope())
 	switch {
 	case in.F == history.Acquire:
 		return m.acquires(in, g)
-	case g.token != 0 && sameLease(g.lease, in.Lease) && g.token != in.Token:
+	case g.token != 0 && sameLease(g.lease, in.lease()) && g.token != in.Token:
 		return m.violate([]int64{g.at, in.Index}, "renewal at #%d answered token %d for token %d, acquired at #%d%s",
 			in.Index, in.Token, g.token, g.at, inside(in.ScopeName()))
 	}
@@ -183,12 +183,12 @@ func (m *renewalsUnaided) Observe(in *Input) bool {
 // acquires tells a re-entry from a new grant by the identity of the lease; where
 // there is none, neither rule can be judged.
 func (m *renewalsUnaided) acquires(in *Input, g *granted) bool {
-	if g.lease != 0 && in.Lease != 0 {
-		if g.lease == in.Lease && g.token != in.Token {
+	if g.lease != 0 && in.lease() != 0 {
+		if g.lease == in.lease() && g.token != in.Token {
 			return m.violate([]int64{g.at, in.Index}, "re-entry at #%d changed token %d, acquired at #%d, to %d%s",
 				in.Index, g.token, g.at, in.Token, inside(in.ScopeName()))
 		}
-		if g.lease != in.Lease && g.token == in.Token {
+		if g.lease != in.lease() && g.token == in.Token {
 			return m.violate([]int64{g.at, in.Index}, "a new grant at #%d kept token %d, acquired at #%d%s",
 				in.Index, in.Token, g.at, inside(in.ScopeName()))
 		}

@@ -42,18 +42,18 @@ func (m *isolation) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
-	f := at(&m.fences, in.Fence)
+	f := at(&m.fences, in.fence())
 	switch in.F {
 	case history.Served:
 		f.read = max(f.read, in.Token)
 		return false
 	case history.Apply, history.Raised:
 		if in.Token > f.token {
-			f.token, f.lease, f.at = in.Token, in.Lease, in.Index
+			f.token, f.lease, f.at = in.Token, in.lease(), in.Index
 		}
 		return false
 	}
-	if f.read > in.Token || f.token > in.Token || f.token == in.Token && f.token != 0 && f.lease != in.Lease {
+	if f.read > in.Token || f.token > in.Token || f.token == in.Token && f.token != 0 && f.lease != in.lease() {
 		return false
 	}
 	if f.token == 0 {

@@ -45,9 +45,10 @@ const never = math.MaxInt64
 // begin makes c, which is zero, the call that an event invokes or, when its
 // beginning is not in the history, ends.
 func (c *call) begin(in *Input, n *names, invoked int64) {
-	c.op, c.f, c.fence, c.client, c.invoked, c.ended = in.Op, in.F, in.Fence, in.Client, invoked, never
+	r := in.resolve()
+	c.op, c.f, c.fence, c.client, c.invoked, c.ended = in.Op, in.F, r.fenceID, r.clientID, invoked, never
 	c.resource = n.resources.id(in.Resource)
-	c.token, c.lease, c.value = in.Token, in.Lease, in.Value
+	c.token, c.lease, c.value = in.Token, r.leaseID, in.Value
 	if in.F == history.CAS {
 		c.expect = in.Expect
 	}
@@ -74,7 +75,7 @@ func (c *call) learn(in *Input) {
 // callLog collects the calls on the store of a history, in the order of their
 // invocations: of each scope no more than tell that there are too many to search.
 type callLog struct {
-	suite Suite // resolves names
+	in    Input // resolves names
 	calls []call
 	open  opTable[int32] // places in calls
 	seen  []int          // calls, by scope
@@ -82,7 +83,7 @@ type callLog struct {
 
 // logOf collects the calls of a whole history.
 func logOf(events Events, n *names) ([]call, error) {
-	l := &callLog{suite: Suite{names: n}}
+	l := &callLog{in: Input{names: n}}
 	err := events(l.observe)
 	return l.calls, err
 }
@@ -91,8 +92,8 @@ func (l *callLog) observe(e *history.Event) {
 	if e.Type < history.Invoke || e.Type > history.Info || !e.F.IsStore() {
 		return
 	}
-	in := &l.suite.in
-	l.suite.resolve(e)
+	in := &l.in
+	in.take(e)
 	if e.Type == history.Invoke {
 		l.begin(in, e.Index)
 		return
@@ -109,14 +110,14 @@ func (l *callLog) observe(e *history.Event) {
 
 func (l *callLog) begin(in *Input, invoked int64) *opEntry[int32] {
 	o, _ := l.open.add(in.Op)
-	n := at(&l.seen, in.Fence)
+	n := at(&l.seen, in.fence())
 	if *n++; *n > searched+1 {
 		o.rec = -1
 		return o
 	}
 	o.rec = int32(len(l.calls))
 	l.calls = append(l.calls, call{})
-	l.calls[o.rec].begin(in, l.suite.names, invoked)
+	l.calls[o.rec].begin(in, l.in.names, invoked)
 	return o
 }
 

@@ -130,7 +130,7 @@ func (f *facts) Observe(in *Input) bool {
 }
 
 func (f *facts) grant(in *Input) {
-	g := at(&f.granted, in.Fence)
+	g := at(&f.granted, in.fence())
 	if *g > 0 && f.restartedNow(in) {
 		f.seen[TokenCrossedRestart]++
 	}
@@ -138,7 +138,7 @@ func (f *facts) grant(in *Input) {
 }
 
 func (f *facts) store(in *Input) {
-	accepted := at(&f.accepted, in.Fence)
+	accepted := at(&f.accepted, in.fence())
 	if *accepted > 0 && f.restartedNow(in) {
 		f.seen[FenceCrossedRestart]++
 	}
@@ -157,7 +157,7 @@ func (f *facts) store(in *Input) {
 		switch {
 		case in.Token < *accepted:
 			f.seen[StaleWriteAttempted]++
-		case in.Token < *at(&f.granted, in.Fence):
+		case in.Token < *at(&f.granted, in.fence()):
 			f.seen[LateButUnfenced]++
 		}
 		f.apply(m)
@@ -218,11 +218,11 @@ func (f *facts) end(in *Input, m *opEntry[mutation]) {
 }
 
 func (f *facts) believe(in *Input) {
-	list := at(&f.believers, in.Scope)
+	list := at(&f.believers, in.scope())
 	two, mine := false, -1
 	for i, b := range *list {
 		switch {
-		case b.client == in.Client:
+		case b.client == in.client():
 			mine = i
 		case f.untimed || b.until == 0 || b.until > in.Time:
 			two = true
@@ -230,7 +230,7 @@ func (f *facts) believe(in *Input) {
 	}
 	if mine < 0 {
 		mine = len(*list)
-		*list = append(*list, belief{client: in.Client})
+		*list = append(*list, belief{client: in.client()})
 	}
 	(*list)[mine].until = in.Until
 	if two {
@@ -239,8 +239,8 @@ func (f *facts) believe(in *Input) {
 }
 
 func (f *facts) disbelieve(in *Input) {
-	list := at(&f.believers, in.Scope)
-	*list = slices.DeleteFunc(*list, func(b belief) bool { return b.client == in.Client })
+	list := at(&f.believers, in.scope())
+	*list = slices.DeleteFunc(*list, func(b belief) bool { return b.client == in.client() })
 }
 
 // manyRestarts bounds what is kept of processes that turn out to be no servers.

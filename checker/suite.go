@@ -79,6 +79,7 @@ func (c Config) New(properties []string) (*Suite, error) {
 		c.Budget = DefaultBudget
 	}
 	s := &Suite{config: c, names: newNames(c.Header.Scopes == "global")}
+	s.in.names = s.names
 	e := &env{names: s.names, config: c}
 	var watched [][]interest
 	for i, name := range properties {
@@ -150,7 +151,7 @@ func (s *Suite) Observe(e *history.Event) {
 	if w == nil {
 		return
 	}
-	s.resolve(e)
+	s.in.take(e)
 	for ; w != nil; w = w.next {
 		if w.observer.Observe(&s.in) {
 			s.broke(w.index)
@@ -162,40 +163,6 @@ func (s *Suite) Observe(e *history.Event) {
 //
 //go:noinline
 func (s *Suite) broke(i int32) { s.broken = append(s.broken, i) }
-
-func (s *Suite) resolve(e *history.Event) {
-	in := &s.in
-	in.Event = e
-	if e.F >= history.Send {
-		return // the world's notes concern no scope
-	}
-	scope, who := e.ScopeName(), e.Owner
-	if who == "" || e.Type != history.Note {
-		who = e.ClientName()
-	}
-	r := &s.names.recent[lastByte(who)%uint8(len(s.names.recent))]
-	if !history.Identical(r.scope, scope) || !history.Identical(r.who, who) || !history.Identical(r.lease, e.Lease) || !r.known {
-		s.look(r, scope, who, e.Lease)
-	}
-	in.Scope, in.Fence, in.Client, in.Lease = r.scopeID, r.fence, r.client, r.identity
-}
-
-// resolved is what was made of the names of an event. Those of a simulation come
-// again and again, and lie in the same place each time.
-type resolved struct {
-	scope, who, lease      string
-	known                  bool
-	scopeID, fence, client int32
-	identity               Lease
-}
-
-func (s *Suite) look(r *resolved, scope, who, lease string) {
-	*r = resolved{scope: scope, who: who, lease: lease, known: true, scopeID: s.names.scopes.id(scope),
-		client: s.names.clients.id(who), identity: leaseOf(lease)}
-	if r.fence = r.scopeID; s.names.global {
-		r.fence = 0
-	}
-}
 
 // Monitors returns the monitors, in the order of their properties' names at
 // New. An exhaustive search that interns the state of each feeds them through
@@ -272,7 +239,7 @@ func (s *Suite) AppendKey(b []byte) []byte {
 func (s *Suite) Clone() *Suite {
 	c := *s
 	c.names = s.names.clone()
-	c.in = Input{}
+	c.in = Input{names: c.names}
 	c.broken = slices.Clone(s.broken)
 	c.results, c.found = nil, nil
 	c.facts = s.facts.clone()

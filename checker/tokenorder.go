@@ -42,14 +42,15 @@ func (g *granted) again(in *Input) bool {
 	if g.token == 0 || g.token != in.Token {
 		return false
 	}
-	if g.lease != 0 && in.Lease != 0 {
-		return g.lease == in.Lease
+	if g.lease != 0 && in.lease() != 0 {
+		return g.lease == in.lease()
 	}
-	return g.owner == in.Client
+	return g.owner == in.client()
 }
 
 func (g *granted) set(in *Input) {
-	*g = granted{token: in.Token, lease: in.Lease, owner: in.Client, at: in.Index}
+	r := in.resolve()
+	g.token, g.lease, g.owner, g.at = in.Token, r.leaseID, r.clientID, in.Index
 }
 
 // tokenOrderMonitor keeps the greatest token per fence, and the latest grant
@@ -64,11 +65,11 @@ func (m *tokenOrderMonitor) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
-	latest := at(&m.latest, in.Scope)
+	latest := at(&m.latest, in.scope())
 	if latest.again(in) {
 		return false
 	}
-	g := at(&m.greatest, in.Fence)
+	g := at(&m.greatest, in.fence())
 	if in.Token > g.token {
 		g.set(in)
 		latest.set(in)
@@ -162,7 +163,7 @@ func (m *tokenOrderUnaided) Observe(in *Input) bool {
 		if i >= 0 { // a number in use: the older one never ends
 			m.open = slices.Delete(m.open, i, i+1)
 		}
-		m.open = append(m.open, acquisition{in.Op, in.Fence, in.Client, *at(&m.greatest, in.Fence)})
+		m.open = append(m.open, acquisition{in.Op, in.fence(), in.client(), *at(&m.greatest, in.fence())})
 		return false
 	}
 	if i < 0 {
@@ -189,16 +190,16 @@ func (m *tokenOrderUnaided) completes(in *Input, floor *granted) bool {
 	}
 	for i := range m.recent {
 		c := &m.recent[i]
-		if c.fence == in.Fence && c.token == in.Token && !c.again(in) {
+		if c.fence == in.fence() && c.token == in.Token && !c.again(in) {
 			return m.tooLow(in, &c.granted)
 		}
 	}
-	if g := at(&m.greatest, in.Fence); in.Token > g.token {
+	if g := at(&m.greatest, in.fence()); in.Token > g.token {
 		g.set(in)
 	}
 	var c completed
 	c.set(in)
-	c.fence = in.Fence
+	c.fence = in.fence()
 	if len(m.recent) == manyRecent {
 		m.recent = slices.Delete(m.recent, 0, manyRecent/2)
 	}

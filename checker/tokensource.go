@@ -20,7 +20,7 @@ var tokenSourceModel = Model{
 
 func judgeTokens(name string, s *survey, r *Report) error {
 	m := tokens{property: name}
-	m.suite.names = newNames(s.header.Scopes == "global")
+	m.in.names = newNames(s.header.Scopes == "global")
 	if err := s.events(m.observe); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func judgeTokens(name string, s *survey, r *Report) error {
 // tokens judges the tokens of acquisitions.
 type tokens struct {
 	property string
-	suite    Suite // resolves names
+	in       Input // resolves names
 	open     opTable[tokenRead]
 	fences   []tokenSource
 	found    *Violation
@@ -68,11 +68,11 @@ func (m *tokens) observe(e *history.Event) {
 	if e.F != history.Acquire || e.Type == history.Note || m.found != nil {
 		return
 	}
-	in := &m.suite.in
-	m.suite.resolve(e)
+	in := &m.in
+	in.take(e)
 	if e.Type == history.Invoke {
 		r, _ := m.open.add(e.Op)
-		r.rec = tokenRead{e.Index, in.Fence, at(&m.fences, in.Fence).greatest}
+		r.rec = tokenRead{e.Index, in.fence(), at(&m.fences, in.fence()).greatest}
 		return
 	}
 	r := m.open.find(e.Op)
@@ -87,7 +87,7 @@ func (m *tokens) observe(e *history.Event) {
 }
 
 func (m *tokens) judge(in *Input, r *tokenRead, s *tokenSource) {
-	who := clientText(m.suite.names.clients.list[in.Client])
+	who := clientText(m.in.names.clients.list[in.client()])
 	where := inside(in.ScopeName())
 	if f := &r.floor; in.Token <= f.token {
 		m.found = newViolation(m.property, []int64{f.at, r.invoked, in.Index},
@@ -96,10 +96,10 @@ func (m *tokens) judge(in *Input, r *tokenRead, s *tokenSource) {
 	}
 	if o, twice := s.recent[in.Token]; twice {
 		m.found = newViolation(m.property, []int64{o.at, in.Index}, "token %d was handed out to %s at #%d and to %s at #%d%s",
-			in.Token, clientText(m.suite.names.clients.list[o.client]), o.at, who, in.Index, where)
+			in.Token, clientText(m.in.names.clients.list[o.client]), o.at, who, in.Index, where)
 		return
 	}
-	i := issued{in.Token, in.Client, in.Index}
+	i := issued{in.Token, in.client(), in.Index}
 	if s.recent == nil {
 		s.recent = make(map[history.Token]issued)
 	}
