@@ -22,9 +22,7 @@ func (w *World) send(n *process, m *Message) {
 	}
 	w.messages++
 	m.ID = w.messages
-	if !w.cfg.NoDigest {
-		w.digest = mix(mix(w.digest, uint64(m.From)<<32^uint64(m.To)), body)
-	}
+	w.digest = mix(mix(w.digest, uint64(m.From)<<32^uint64(m.To)), body)
 	if w.tally(NoteSend, m.From, uint64(m.ID)) {
 		w.observer.Note(Note{Kind: NoteSend, Index: w.index, Time: w.now, Proc: m.From, Peer: m.To, Message: m.ID, Body: m.Body})
 	}

@@ -560,9 +560,7 @@ func (w *World) note(n Note) {
 // and reports whether the observer wants to hear of it.
 func (w *World) tally(kind NoteKind, proc ID, x uint64) bool {
 	w.index++
-	if !w.cfg.NoDigest {
-		w.digest = mix(w.digest^x, uint64(kind)<<56^uint64(uint32(proc))<<48^uint64(w.now))
-	}
+	w.digest = mix(w.digest^x, uint64(kind)<<56^uint64(uint32(proc))<<48^uint64(w.now))
 	return w.wants.Has(kind)
 }
 
