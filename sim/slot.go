@@ -60,9 +60,6 @@ func (w *World) foldBody(v any) uint64 {
 		return s.hash
 	}
 	w.checkBody(v)
-	if w.cfg.NoDigest {
-		return 0
-	}
 	return foldAny(0, v)
 }
 
