@@ -32,7 +32,7 @@ func world(t *testing.T, cfg Config, schedule sim.Schedule, clients ...func(p *s
 	w := sim.NewWorld(sim.Config{}, sim.Calm{}, nil)
 	defer w.Close()
 	var log history.Recorder
-	rec := &Recorder{World: w, Sink: log.Append, Full: true}
+	rec := &Recorder{World: w, Sink: SinkFunc(log.Append), Full: true}
 	w.Reset(sim.Config{Latency: time.Millisecond, Delays: []time.Duration{time.Second}, Restarts: []time.Duration{time.Second}},
 		sim.NewReplay(schedule), rec)
 	w.Serve("manager", func() sim.Handler { return NewLeaseManager(cfg) })
@@ -434,7 +434,7 @@ func TestApplied(t *testing.T) {
 	for _, says := range []bool{false, true} {
 		w := sim.NewWorld(sim.Config{}, sim.Calm{}, nil)
 		var log history.Recorder
-		rec := &Recorder{World: w, Sink: log.Append}
+		rec := &Recorder{World: w, Sink: SinkFunc(log.Append)}
 		w.Reset(sim.Config{}, sim.Calm{}, rec)
 		w.Serve("store", func() sim.Handler { return Serve(&syncing{says: says}) })
 		w.Spawn("A", func() sim.Runner {

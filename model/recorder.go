@@ -9,12 +9,21 @@ import (
 	"staleproof/sim"
 )
 
+// Sink gets events: a suite of monitors is one, and so is a function by [SinkFunc].
+type Sink interface{ Observe(e *history.Event) }
+
+// SinkFunc is a function as a [Sink].
+type SinkFunc func(e *history.Event)
+
+// Observe calls f.
+func (f SinkFunc) Observe(e *history.Event) { f(e) }
+
 // Recorder is the [sim.Observer] that turns what a world tells into a history
 // and hands it on, event by event.
 type Recorder struct {
 	World *sim.World
 	// Sink gets every event, and must copy what it keeps.
-	Sink func(*history.Event)
+	Sink Sink
 	// Full asks the world for everything, messages included; otherwise only for
 	// what a judgement needs: crashes, restarts, and copies of messages.
 	Full bool
@@ -39,7 +48,7 @@ func (r *Recorder) Observe(o sim.Observation) {
 		if e.Until|e.Expires != 0 {
 			r.translate(e)
 		}
-		r.Sink(e)
+		r.Sink.Observe(e)
 	}
 }
 
@@ -89,7 +98,7 @@ func (r *Recorder) Note(n sim.Note) {
 	if req, ok := n.Body.(Request); ok {
 		e.Op, e.Resource, e.Token = req.Op, req.Resource, req.Token
 	}
-	r.Sink(e)
+	r.Sink.Observe(e)
 }
 
 // text says what the event's other fields do not.

@@ -4,6 +4,7 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"staleproof/model"
 	"staleproof/model/history"
 )
 
@@ -21,7 +22,7 @@ func benchmarkFlagship(b *testing.B, properties []string, sink func(*history.Eve
 	}
 	defer r.Close()
 	if sink != nil {
-		r.observe = sink
+		r.observe = model.SinkFunc(sink)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the command does
 	events := int64(0)

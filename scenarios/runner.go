@@ -38,7 +38,7 @@ type Runner struct {
 	rec   model.Recorder
 	// observe and record are the sinks of runs that are only judged, and of runs
 	// that are kept as well.
-	observe, record func(*history.Event)
+	observe, record model.Sink
 	log             *history.Recorder
 	seeded          sim.Seeded
 	replay          sim.Replay
@@ -87,11 +87,11 @@ func NewRunner(sc *Scenario, opt Options) (*Runner, error) {
 	}
 	r.world = sim.NewWorld(sim.Config{}, sim.Calm{}, nil)
 	r.rec = model.Recorder{World: r.world, Timing: opt.Timing}
-	r.observe = r.suite.Observe
-	r.record = func(e *history.Event) {
+	r.observe = r.suite
+	r.record = model.SinkFunc(func(e *history.Event) {
 		r.log.Append(e)
 		r.suite.Observe(e)
-	}
+	})
 	return r, nil
 }
 

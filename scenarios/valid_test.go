@@ -24,12 +24,12 @@ func TestHistoriesAreValid(t *testing.T) {
 			var v *history.Validator
 			var invalid error
 			judge := r.observe
-			r.observe = func(e *history.Event) {
+			r.observe = model.SinkFunc(func(e *history.Event) {
 				if invalid == nil {
 					invalid = v.Check(e)
 				}
-				judge(e)
-			}
+				judge.Observe(e)
+			})
 			for seed := range seeds {
 				v, invalid = &history.Validator{}, nil
 				p := PlanAt(sc, seed)
