@@ -197,7 +197,7 @@ func (c *Client) outcome(e *history.Event, r *Request, reply *Reply) error {
 	case history.Renew:
 		e.Token = reply.Token
 	case history.Read:
-		e.Value = history.IntValue(reply.Value)
+		number(&e.Value, reply.Value)
 	}
 	return nil
 }
@@ -232,14 +232,15 @@ func (c *Client) event(t history.Type, r *Request, line string) *history.Event {
 // begin fills in what the events of r have in common.
 func (c *Client) begin(e *history.Event, r *Request, line string) {
 	e.F, e.Op = r.F, r.Op
-	e.Process, e.Client = line, ""
-	if !same(line, c.client) {
+	e.Process, e.Resource, e.Lease = line, r.Resource, r.Lease
+	if e.Client = ""; !same(line, c.client) {
 		e.Client = c.client
 	}
-	e.Resource, e.Lease, e.Owner, e.Error = r.Resource, r.Lease, "", ""
-	e.Token, e.Highest, e.Generation = r.Token, 0, 0
-	e.Value, e.Basis = history.Value{}, 0
-	if r.F == history.Write {
-		e.Value, e.Basis = history.IntValue(r.Value), r.Basis
+	e.Token, e.Generation, e.Basis = r.Token, 0, r.Basis
+	if e.Value.Kind, e.Value.Num = history.Absent, 0; r.F == history.Write {
+		number(&e.Value, r.Value)
+	}
+	if e.Error != "" { // of the operation before
+		e.Error, e.Owner, e.Highest = "", "", 0
 	}
 }

@@ -156,6 +156,10 @@ func notes(e *history.Event) *history.Event {
 	return e
 }
 
+// number makes v the value n. The values of a process's events are numbers or absent,
+// and so it leaves alone their text, which is empty.
+func number(v *history.Value, n int64) { v.Kind, v.Num = history.Int, n }
+
 // leaseNames holds the identities of the first leases of a run, made once.
 var leaseNames = func() (names [256]string) {
 	for i := range names {

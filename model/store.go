@@ -290,12 +290,15 @@ func (s *FencedStore) tell(p *sim.Proc, f history.F, c *cell, r *Request) {
 	e.F, e.Op = f, r.Op
 	e.Resource, e.Lease, e.Owner = r.Resource, r.Lease, r.Client
 	e.Token, e.Highest, e.Rejections = r.Token, c.Highest, c.Rejections
-	e.Value, e.Basis = history.Value{}, 0
+	e.Basis = 0
 	switch r.F {
 	case history.Write:
-		e.Value, e.Basis = history.IntValue(r.Value), r.Basis
+		number(&e.Value, r.Value)
+		e.Basis = r.Basis
 	case history.Read, history.Delete:
-		e.Value = history.IntValue(c.Value)
+		number(&e.Value, c.Value)
+	default:
+		e.Value.Kind, e.Value.Num = history.Absent, 0
 	}
 	p.Observe(e)
 }
