@@ -321,16 +321,11 @@ func (m *LeaseManager) made(resource string) *named {
 
 // box returns g ready to be stored.
 func (g *granted) box(p *sim.Proc) any {
-	s := p.Slot(g.Fold(0))
+	s := p.Slot(uint64(g.Token)<<48 ^ uint64(g.Expires) ^ uint64(g.DidOp)<<16 ^ uint64(g.Did)<<40)
 	if old := sim.Kept[granted](s); old == nil || !g.twin(old) && *g != *old {
 		s.Keep(p, *g)
 	}
 	return s.Box(p)
-}
-
-// Fold hashes g, which is never sent, for its slot alone.
-func (g granted) Fold(h uint64) uint64 {
-	return h ^ uint64(g.Token)<<48 ^ uint64(g.Expires) ^ uint64(g.DidOp)<<16 ^ uint64(g.Did)<<40
 }
 
 // twin is as [Request.twin].

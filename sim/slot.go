@@ -8,7 +8,7 @@ import "unsafe"
 type Slot struct {
 	value any
 	words [2]uintptr // of value: its type and where it lies
-	hash  uint64     // of value
+	hash  uint64     // of value, once it was asked for
 }
 
 // A world has manySlots, two to the power of slotBits.
@@ -44,7 +44,7 @@ func Kept[T any](s *Slot) *T {
 // Keep makes s hold v, a plain comparable value.
 func (s *Slot) Keep(p *Proc, v any) {
 	p.w.checkBody(v)
-	*s = Slot{value: v, words: *wordsOf(&v), hash: foldAny(0, v)}
+	*s = Slot{value: v, words: *wordsOf(&v)}
 }
 
 // Box returns what s holds, ready to be sent or stored.
@@ -57,6 +57,9 @@ func (s *Slot) Box(p *Proc) any {
 // just now: boxed values never change, so what has the same words is the same.
 func (w *World) foldBody(v any) uint64 {
 	if s, words := w.boxed, wordsOf(&v); s != nil && words[1] == s.words[1] && words[0] == s.words[0] {
+		if s.hash == 0 && !w.cfg.NoDigest {
+			s.hash = foldAny(0, v)
+		}
 		return s.hash
 	}
 	w.checkBody(v)
