@@ -506,11 +506,6 @@ func (p *Proc) Serial() int64 {
 	return (n.serials-1)*int64(p.w.count) + int64(n.id) + 1
 }
 
-// Scratch returns a place of the world's for memory that is used again, such as
-// the observation that is made next. Nothing in it lasts beyond the next blocking
-// call, and nothing may be decided by it.
-func (p *Proc) Scratch() *any { return &p.w.scratch }
-
 // Observe reports o to the world's [Observer], stamped with its place, the true
 // time and the process's name.
 func (p *Proc) Observe(o Observation) {

@@ -164,7 +164,6 @@ type World struct {
 	resting []*Proc
 
 	elsewhere bool // no task runs on a borrowed stack: for tests of equality
-	scratch   any  // see Proc.Scratch
 	plain     []uintptr
 	slotted   *[manySlots]Slot
 	boxed     *Slot // the last one that a value was taken from
