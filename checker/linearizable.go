@@ -82,6 +82,9 @@ type openOp struct {
 	unknown bool // its client waits no longer
 }
 
+// effective reports whether the operation took effect.
+func (o *openOp) effective() bool { return o.point == applied || o.point == raised }
+
 // point is where an operation took effect, or was answered without one.
 type point uint8
 
@@ -106,6 +109,14 @@ const (
 type witnessed struct {
 	fence
 	at int64 // where its token was accepted
+}
+
+// lift makes a token that was accepted at an index the fence.
+func (f *witnessed) lift(t history.Token, l Lease, index int64) {
+	if t > f.token {
+		f.at = index
+	}
+	f.fence.lift(t, l)
 }
 
 func newLinearizability(e *env) *linearizability {
@@ -136,15 +147,34 @@ func (m *linearizability) Verdict() (Outcome, *Violation) {
 	return Satisfied, nil
 }
 
+// The parts of a linearizability: what it does with beginnings, ends and notes.
+type (
+	storeBegins linearizability
+	storeEnds   linearizability
+	storeNotes  linearizability
+)
+
+func (m *linearizability) expert(w interest) observer {
+	switch w.t {
+	case history.Note:
+		return (*storeNotes)(m)
+	case history.Invoke:
+		return (*storeBegins)(m)
+	}
+	return (*storeEnds)(m)
+}
+
 func (m *linearizability) Observe(in *Input) bool {
-	switch {
-	case m.failed != nil && (in.Type == history.Note || !m.open.keep):
-	case in.Type == history.Note:
-		m.note(in)
-	case in.Type == history.Invoke:
+	return m.expert(interest{in.Type, in.F}).Observe(in)
+}
+
+// over reports that nothing more need be known: the witness has failed, and no
+// log is kept for a search.
+func (m *linearizability) over() bool { return m.failed != nil && !m.open.keep }
+
+func (b *storeBegins) Observe(in *Input) bool {
+	if m := (*linearizability)(b); !m.over() {
 		m.begin(in, in.Index)
-	default:
-		m.end(in)
 	}
 	return false
 }
@@ -159,7 +189,11 @@ func (m *linearizability) begin(in *Input, invoked int64) *opEntry[openOp] {
 	return e
 }
 
-func (m *linearizability) end(in *Input) {
+func (b *storeEnds) Observe(in *Input) bool {
+	m := (*linearizability)(b)
+	if m.over() {
+		return false
+	}
 	e := m.open.find(in.Op)
 	if e == nil {
 		m.fail(in, false, "%s of operation %d at #%d has no invoke", in.Type, in.Op, in.Index)
@@ -170,11 +204,12 @@ func (m *linearizability) end(in *Input) {
 		m.reply(in, o)
 		if in.Type == history.Info && o.point == nowhere {
 			o.unknown = true
-			return
+			return false
 		}
 	}
 	o.learn(in)
 	m.open.remove(e)
+	return false
 }
 
 // reply compares a client's reply with what the specification gave at the
@@ -193,7 +228,7 @@ func (m *linearizability) reply(in *Input, o *openOp) {
 		}
 	case in.Error == history.Stale:
 		m.stale(in, o)
-	case o.point == applied || o.point == raised:
+	case o.effective():
 		m.fail(in, true, "%s failed at #%d and yet took effect%s", m.describe(o), in.Index, inside(in.Resource))
 	}
 }
@@ -213,15 +248,18 @@ func (m *linearizability) stale(in *Input, o *openOp) {
 	}
 }
 
-// note steps the specification at a note of the store.
-func (m *linearizability) note(in *Input) {
+// Observe steps the specification at a note of the store.
+func (b *storeNotes) Observe(in *Input) bool {
+	m := (*linearizability)(b)
+	if m.failed != nil {
+		return false
+	}
 	e := m.open.find(in.Op)
-	effect := in.F == history.Apply || in.F == history.Raised
-	if e == nil || e.rec.point != nowhere && (e.rec.point == applied || e.rec.point == raised || !effect) {
-		if effect {
-			m.strayEffect(in, e)
+	if e == nil || e.rec.point != nowhere {
+		if effect := in.F == history.Apply || in.F == history.Raised; e == nil || !effect || e.rec.effective() {
+			m.stray(in, e, effect)
+			return false
 		}
-		return
 	}
 	o := &e.rec
 	f := at(&m.fences, o.fence)
@@ -232,9 +270,9 @@ func (m *linearizability) note(in *Input) {
 		o.point = raised
 		if o.f != history.Raise || !f.accepts(o.token, o.lease) {
 			m.refused(in, o, f)
-			return
+			return false
 		}
-		m.lift(in, o, f)
+		f.lift(o.token, o.lease, in.Index)
 	case history.Reject:
 		o.point, o.highest = rejected, f.token
 		o.right = !f.accepts(o.token, o.lease)
@@ -242,13 +280,14 @@ func (m *linearizability) note(in *Input) {
 		o.point, o.answer = served, m.current(at(&m.values, o.resource))
 		if o.f != history.Read || !f.readable(o.token, o.lease) {
 			m.refused(in, o, f)
-			return
+			return false
 		}
 		m.read(in, o, f)
 	}
 	if o.unknown {
 		m.open.remove(e)
 	}
+	return false
 }
 
 // read lifts the fence if the store's reads do. A note that tells the greatest
@@ -269,7 +308,7 @@ func (m *linearizability) read(in *Input, o *openOp, f *witnessed) {
 		}
 	}
 	if m.reads == readsLift && o.token != 0 {
-		m.lift(in, o, f)
+		f.lift(o.token, o.lease, in.Index)
 	}
 }
 
@@ -291,7 +330,7 @@ func (m *linearizability) apply(in *Input, o *openOp, f *witnessed) {
 		if o.f == history.Delete {
 			*v = history.Value{} // as if it had never been written
 		}
-		m.lift(in, o, f)
+		f.lift(o.token, o.lease, in.Index)
 	}
 }
 
@@ -300,13 +339,6 @@ func (m *linearizability) current(v *history.Value) history.Value {
 		return nilFor(m.config.Init)
 	}
 	return *v
-}
-
-func (m *linearizability) lift(in *Input, o *openOp, f *witnessed) {
-	if o.token > f.token {
-		f.at = in.Index
-	}
-	f.lift(o.token, o.lease)
 }
 
 // refused fails the witness: the store accepted what its fence forbids.
@@ -323,7 +355,12 @@ func (m *linearizability) refused(in *Input, o *openOp, f *witnessed) {
 		m.describe(o), in.Index, f.token, f.at, other, inside(in.Resource))
 }
 
-func (m *linearizability) strayEffect(in *Input, e *opEntry[openOp]) {
+// stray takes a note that no open operation explains: one of an effect fails the
+// witness.
+func (m *linearizability) stray(in *Input, e *opEntry[openOp], effect bool) {
+	if !effect {
+		return
+	}
 	if e != nil {
 		m.fail(in, true, "%s took effect a second time at #%d%s", m.describe(&e.rec), in.Index, inside(in.Resource))
 		return

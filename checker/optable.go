@@ -51,25 +51,20 @@ func (t *opTable[T]) find(op int64) *opEntry[T] {
 // add opens an operation, and reports whether one of that number was open: it is
 // removed. The result is valid until the next add.
 func (t *opTable[T]) add(op int64) (o *opEntry[T], twice bool) {
-	if 2*t.used >= len(t.slots) {
-		t.rehash()
+	if 2*t.used >= len(t.slots) || len(t.ops) == cap(t.ops) {
+		t.grow()
 	}
 	i := t.slot(op)
-	if p := t.slots[i]; p != 0 && t.ops[p-1].open {
-		t.remove(&t.ops[p-1])
-		i, twice = t.slot(op), true
+	if t.slots[i] != 0 {
+		twice = t.drop(op)
+		i = t.slot(op)
 	}
-	if t.slots[i] == 0 {
-		t.used++
-	}
+	t.used++
 	place := len(t.ops)
-	switch n := len(t.free); {
-	case n > 0:
+	if n := len(t.free); n > 0 {
 		place, t.free = int(t.free[n-1]), t.free[:n-1]
-	case place < cap(t.ops):
+	} else {
 		t.ops = t.ops[:place+1]
-	default:
-		t.ops = append(t.ops, opEntry[T]{})
 	}
 	t.slots[i] = uint32(place + 1)
 	o = &t.ops[place]
@@ -78,7 +73,12 @@ func (t *opTable[T]) add(op int64) (o *opEntry[T], twice bool) {
 	return o, twice
 }
 
-func (t *opTable[T]) rehash() {
+// grow makes room in the hash table, and in ops.
+func (t *opTable[T]) grow() {
+	t.ops = slices.Grow(t.ops, 1)
+	if 2*t.used < len(t.slots) {
+		return
+	}
 	old := t.slots
 	t.slots = make([]uint32, max(16, 2*len(old)))
 	t.shift = uint8(64 - bits.Len(uint(len(t.slots)-1)))
@@ -87,6 +87,19 @@ func (t *opTable[T]) rehash() {
 			t.slots[t.slot(t.ops[p-1].op)] = p
 		}
 	}
+}
+
+// drop removes what the table has under a number, and reports whether it was open.
+func (t *opTable[T]) drop(op int64) bool {
+	o := &t.ops[t.slots[t.slot(op)]-1]
+	open := o.open
+	if o.open = false; t.keep {
+		t.used--
+		t.closeGap(t.slot(op))
+	} else {
+		t.forget(op)
+	}
+	return open
 }
 
 // remove drops an operation that is open.

@@ -54,17 +54,29 @@ func (c *Config) keeps() bool { return !c.Forget && c.Source == nil }
 
 // plan says who wants which events. It never changes after New.
 type plan struct {
-	groups  [history.Note + 1][256]uint8 // by type and verb
-	members [][]int                      // of each group, by monitor; the facts come after the last one
+	groups [history.Note + 1][256]uint8 // by type and verb
+	list   []group
+}
+
+// group is the kinds of events that the same ones want, and treat alike.
+type group struct {
+	interest       // one of the kinds
+	members  []int // by monitor; the facts come after the last one
 }
 
 // watcher is one of those who want the events of a group, and the next of them:
 // the shortest way from one to the other.
 type watcher struct {
-	observer interface{ Observe(*Input) bool }
-	index    int32
-	next     *watcher
+	observer
+	index int32
+	next  *watcher
 }
+
+type observer interface{ Observe(*Input) bool }
+
+// expert is an observer that leaves events of different kinds to different ones,
+// which then need not tell them apart.
+type expert interface{ expert(interest) observer }
 
 // New makes a suite of the named properties for histories of the simulator,
 // which hold every server's notes. See [Config.New] for other histories.
@@ -95,13 +107,13 @@ func (c Config) New(properties []string) (*Suite, error) {
 	}
 	s.facts = facts{view: c.View, untimed: e.untimed()}
 	s.facts.mutations.keep = c.keeps()
-	s.plan = newPlan(append(watched, factual))
+	s.plan = s.newPlan(append(watched, factual))
 	s.link()
 	return s, nil
 }
 
-// newPlan makes groups of the kinds of events that the same ones want.
-func newPlan(watched [][]interest) *plan {
+// newPlan makes the groups: watched is what each monitor wants, and the facts.
+func (s *Suite) newPlan(watched [][]interest) *plan {
 	var wanted [history.Note + 1][256][]int
 	for i, list := range watched {
 		for _, w := range list {
@@ -110,11 +122,14 @@ func newPlan(watched [][]interest) *plan {
 	}
 	p := &plan{}
 	for t := range p.groups {
-		for f, who := range wanted[t] {
-			g := slices.IndexFunc(p.members, func(m []int) bool { return slices.Equal(m, who) })
+		for f, members := range wanted[t] {
+			w := interest{history.Type(t), history.F(f)}
+			g := slices.IndexFunc(p.list, func(g group) bool {
+				return slices.EqualFunc(g.members, members, func(i, j int) bool { return i == j && s.observer(i, g.interest) == s.observer(j, w) })
+			})
 			if g < 0 {
-				g = len(p.members)
-				p.members = append(p.members, who)
+				g = len(p.list)
+				p.list = append(p.list, group{w, members})
 			}
 			p.groups[t][f] = uint8(g)
 		}
@@ -122,22 +137,31 @@ func newPlan(watched [][]interest) *plan {
 	return p
 }
 
+// observer returns who takes such events for a member of a group.
+func (s *Suite) observer(i int, w interest) observer {
+	o := observer(&s.facts)
+	if i < len(s.monitors) {
+		o = s.monitors[i]
+	}
+	if x, ok := o.(expert); ok {
+		return x.expert(w)
+	}
+	return o
+}
+
 // link makes the chains of watchers.
 func (s *Suite) link() {
-	s.watchers = make([]*watcher, len(s.plan.members))
-	for g, members := range s.plan.members {
-		chain := make([]watcher, len(members))
-		for n, i := range members {
-			chain[n] = watcher{observer: &s.facts, index: int32(i)}
-			if i < len(s.monitors) {
-				chain[n].observer = s.monitors[i]
-			}
-			if n > 0 {
-				chain[n-1].next = &chain[n]
+	s.watchers = make([]*watcher, len(s.plan.list))
+	for n, g := range s.plan.list {
+		chain := make([]watcher, len(g.members))
+		for k, i := range g.members {
+			chain[k] = watcher{observer: s.observer(i, g.interest), index: int32(i)}
+			if k > 0 {
+				chain[k-1].next = &chain[k]
 			}
 		}
 		if len(chain) > 0 {
-			s.watchers[g] = &chain[0]
+			s.watchers[n] = &chain[0]
 		}
 	}
 }
@@ -153,7 +177,7 @@ func (s *Suite) Observe(e *history.Event) {
 	}
 	s.in.take(e)
 	for ; w != nil; w = w.next {
-		if w.observer.Observe(&s.in) {
+		if w.Observe(&s.in) {
 			s.broke(w.index)
 		}
 	}
