@@ -173,20 +173,17 @@ func (m *linearizability) Observe(in *Input) bool {
 func (m *linearizability) over() bool { return m.failed != nil && !m.open.keep }
 
 func (b *storeBegins) Observe(in *Input) bool {
-	if m := (*linearizability)(b); !m.over() {
-		m.begin(in, in.Index)
+	m := (*linearizability)(b)
+	if m.over() {
+		return false
 	}
-	return false
-}
-
-func (m *linearizability) begin(in *Input, invoked int64) *opEntry[openOp] {
 	e, twice := m.open.add(in.Op)
 	if twice { // the older operation counts as unknown
 		m.fail(in, false, "operation %d invoked at #%d was not over", in.Op, in.Index)
 	}
-	e.rec.begin(in, m.names, invoked)
+	e.rec.begin(in, m.names)
 	m.blind = !m.config.View.Store
-	return e
+	return false
 }
 
 func (b *storeEnds) Observe(in *Input) bool {
@@ -197,7 +194,11 @@ func (b *storeEnds) Observe(in *Input) bool {
 	e := m.open.find(in.Op)
 	if e == nil {
 		m.fail(in, false, "%s of operation %d at #%d has no invoke", in.Type, in.Op, in.Index)
-		e = m.begin(in, math.MinInt64) // it may have begun at any time before
+		if (*storeBegins)(m).Observe(in); m.over() {
+			return false
+		}
+		e = m.open.find(in.Op)
+		e.rec.invoked = math.MinInt64 // it may have begun at any time before
 	}
 	o := &e.rec
 	if m.failed == nil && m.config.View.Store {

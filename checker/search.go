@@ -42,11 +42,10 @@ const (
 // never is the index of an end that a history does not hold.
 const never = math.MaxInt64
 
-// begin makes c, which is zero, the call that an event invokes or, when its
-// beginning is not in the history, ends.
-func (c *call) begin(in *Input, n *names, invoked int64) {
+// begin makes c, which is zero, the call that an event begins.
+func (c *call) begin(in *Input, n *names) {
 	r := in.resolve()
-	c.op, c.f, c.fence, c.client, c.invoked, c.ended = in.Op, in.F, r.fenceID, r.clientID, invoked, never
+	c.op, c.f, c.fence, c.client, c.invoked, c.ended = in.Op, in.F, r.fenceID, r.clientID, in.Index, never
 	c.resource = n.resources.id(in.Resource)
 	c.token, c.lease, c.value = in.Token, r.leaseID, in.Value
 	if in.F == history.CAS {
@@ -95,20 +94,24 @@ func (l *callLog) observe(e *history.Event) {
 	in := &l.in
 	in.take(e)
 	if e.Type == history.Invoke {
-		l.begin(in, e.Index)
+		l.begin(in)
 		return
 	}
 	o := l.open.find(e.Op)
-	if o == nil {
-		o = l.begin(in, math.MinInt64) // it may have begun at any time before
+	known := o != nil
+	if !known {
+		o = l.begin(in)
 	}
 	if o.rec >= 0 {
-		l.calls[o.rec].learn(in)
+		c := &l.calls[o.rec]
+		if c.learn(in); !known {
+			c.invoked = math.MinInt64 // it may have begun at any time before
+		}
 	}
 	l.open.remove(o)
 }
 
-func (l *callLog) begin(in *Input, invoked int64) *opEntry[int32] {
+func (l *callLog) begin(in *Input) *opEntry[int32] {
 	o, _ := l.open.add(in.Op)
 	n := at(&l.seen, in.fence())
 	if *n++; *n > searched+1 {
@@ -117,7 +120,7 @@ func (l *callLog) begin(in *Input, invoked int64) *opEntry[int32] {
 	}
 	o.rec = int32(len(l.calls))
 	l.calls = append(l.calls, call{})
-	l.calls[o.rec].begin(in, l.in.names, invoked)
+	l.calls[o.rec].begin(in, l.in.names)
 	return o
 }
 

@@ -100,12 +100,30 @@ var factual = slices.Concat(
 // mutations are the operations that change what the store holds.
 var mutations = []history.F{history.Write, history.Delete, history.CAS, history.Batch}
 
-// Observe breaks nothing.
-func (f *facts) Observe(in *Input) bool {
-	if in.Type != history.Note {
-		f.client(in)
-		return false
+// The parts of facts: what it does with the events of mutations and leases.
+type (
+	begunFacts facts
+	endedFacts facts
+	leaseFacts facts
+	storeFacts facts
+)
+
+func (f *facts) expert(w interest) observer {
+	switch {
+	case w.t == history.Invoke:
+		return (*begunFacts)(f)
+	case w.f.IsMutation():
+		return (*endedFacts)(f)
+	case w.f.IsLease():
+		return (*leaseFacts)(f)
+	case w.f == history.Apply || w.f == history.Reject || w.f == history.Raised:
+		return (*storeFacts)(f)
 	}
+	return f
+}
+
+// Observe takes the other events. Nothing is broken by what happens sometimes.
+func (f *facts) Observe(in *Input) bool {
 	switch in.F {
 	case history.Grant:
 		f.grant(in)
@@ -113,8 +131,6 @@ func (f *facts) Observe(in *Input) bool {
 		f.seen[LeaseRenewed]++
 	case history.Released:
 		f.seen[LeaseReleased]++
-	case history.Apply, history.Reject, history.Raised:
-		f.store(in)
 	case history.Believe:
 		f.believe(in)
 	case history.Disbelieve:
@@ -137,22 +153,16 @@ func (f *facts) grant(in *Input) {
 	*g = max(*g, in.Token)
 }
 
-func (f *facts) store(in *Input) {
+func (s *storeFacts) Observe(in *Input) bool {
+	f := (*facts)(s)
 	accepted := at(&f.accepted, in.fence())
 	if *accepted > 0 && f.restartedNow(in) {
 		f.seen[FenceCrossedRestart]++
 	}
-	m := f.mutations.find(in.Op)
 	switch in.F {
 	case history.Reject:
-		if m != nil && in.Token < max(*accepted, in.Highest) {
-			f.seen[StaleWriteAttempted]++
-			f.seen[StaleWriteRejected]++
-		}
-		if m != nil {
-			m.rec.rejected = true
-		}
-		return
+		f.reject(in, *accepted)
+		return false
 	case history.Apply:
 		switch {
 		case in.Token < *accepted:
@@ -160,69 +170,87 @@ func (f *facts) store(in *Input) {
 		case in.Token < *at(&f.granted, in.fence()):
 			f.seen[LateButUnfenced]++
 		}
-		f.apply(m)
+		if m := f.mutations.find(in.Op); m != nil {
+			if m.rec.applied = true; m.rec.unknown {
+				f.late(m)
+			}
+		}
 	}
 	*accepted = max(*accepted, in.Token)
+	return false
 }
 
-func (f *facts) apply(m *opEntry[mutation]) {
-	if m == nil || m.rec.applied {
+func (f *facts) reject(in *Input, accepted history.Token) {
+	m := f.mutations.find(in.Op)
+	if m == nil {
 		return
 	}
-	m.rec.applied = true
-	if m.rec.unknown {
-		f.seen[UnknownApplied]++
-		f.lost--
-		f.mutations.remove(m)
-	}
-}
-
-// client follows the mutations, and counts what no note tells.
-func (f *facts) client(in *Input) {
-	switch {
-	case in.F == history.Renew:
-		if !f.view.Coordinator {
-			f.seen[LeaseRenewed]++
-		}
-		return
-	case in.F == history.Release:
-		if !f.view.Coordinator {
-			f.seen[LeaseReleased]++
-		}
-		return
-	case in.Type == history.Invoke:
-		if f.view.Store {
-			f.mutations.add(in.Op)
-		}
-		return
-	case in.Type == history.Fail && in.Error == history.Stale && !f.view.Store:
+	m.rec.rejected = true
+	if in.Token < max(accepted, in.Highest) {
 		f.seen[StaleWriteAttempted]++
 		f.seen[StaleWriteRejected]++
 	}
-	if m := f.mutations.find(in.Op); m != nil {
-		f.end(in, m)
-	}
 }
 
-func (f *facts) end(in *Input, m *opEntry[mutation]) {
-	if in.Type == history.Info && m.rec.applied {
-		f.seen[UnknownApplied]++
-	}
-	if in.Type == history.Info && !m.rec.applied {
-		f.lost++
-		if m.rec.unknown = true; !m.rec.rejected {
-			return // it may still be applied
-		}
-	}
+// late takes a mutation that was applied when nobody waited for it any more.
+func (f *facts) late(m *opEntry[mutation]) {
+	f.seen[UnknownApplied]++
+	f.lost--
 	f.mutations.remove(m)
 }
 
+// leaseFacts counts what no note tells.
+func (l *leaseFacts) Observe(in *Input) bool {
+	switch f := (*facts)(l); {
+	case f.view.Coordinator:
+	case in.F == history.Renew:
+		f.seen[LeaseRenewed]++
+	default:
+		f.seen[LeaseReleased]++
+	}
+	return false
+}
+
+func (b *begunFacts) Observe(in *Input) bool {
+	if f := (*facts)(b); f.view.Store {
+		f.mutations.add(in.Op)
+	}
+	return false
+}
+
+func (n *endedFacts) Observe(in *Input) bool {
+	f := (*facts)(n)
+	if in.Type == history.Fail && in.Error == history.Stale && !f.view.Store {
+		f.seen[StaleWriteAttempted]++
+		f.seen[StaleWriteRejected]++
+	}
+	m := f.mutations.find(in.Op)
+	if m == nil || in.Type == history.Info && f.stays(m) {
+		return false
+	}
+	f.mutations.remove(m)
+	return false
+}
+
+// stays takes the end of a client's wait, and reports whether the mutation may
+// still be applied.
+func (f *facts) stays(m *opEntry[mutation]) bool {
+	if m.rec.applied {
+		f.seen[UnknownApplied]++
+		return false
+	}
+	f.lost++
+	m.rec.unknown = true
+	return !m.rec.rejected
+}
+
 func (f *facts) believe(in *Input) {
-	list := at(&f.believers, in.scope())
+	r := in.resolve()
+	list := at(&f.believers, r.scopeID)
 	two, mine := false, -1
-	for i, b := range *list {
-		switch {
-		case b.client == in.client():
+	for i := range *list {
+		switch b := &(*list)[i]; {
+		case b.client == r.clientID:
 			mine = i
 		case f.untimed || b.until == 0 || b.until > in.Time:
 			two = true
@@ -230,7 +258,7 @@ func (f *facts) believe(in *Input) {
 	}
 	if mine < 0 {
 		mine = len(*list)
-		*list = append(*list, belief{client: in.client()})
+		*list = append(*list, belief{client: r.clientID})
 	}
 	(*list)[mine].until = in.Until
 	if two {
@@ -239,8 +267,15 @@ func (f *facts) believe(in *Input) {
 }
 
 func (f *facts) disbelieve(in *Input) {
-	list := at(&f.believers, in.scope())
-	*list = slices.DeleteFunc(*list, func(b belief) bool { return b.client == in.client() })
+	r := in.resolve()
+	list := at(&f.believers, r.scopeID)
+	for i, last := 0, len(*list)-1; i <= last; i++ { // a client is there at most once
+		if (*list)[i].client == r.clientID {
+			(*list)[i] = (*list)[last]
+			*list = (*list)[:last]
+			return
+		}
+	}
 }
 
 // manyRestarts bounds what is kept of processes that turn out to be no servers.
@@ -258,10 +293,9 @@ func (f *facts) restart(in *Input) {
 
 // restartedNow reports whether this is the first note of a process since its
 // restart.
-func (f *facts) restartedNow(in *Input) bool {
-	if len(f.restarted) == 0 {
-		return false
-	}
+func (f *facts) restartedNow(in *Input) bool { return len(f.restarted) > 0 && f.firstNote(in) }
+
+func (f *facts) firstNote(in *Input) bool {
 	i := slices.Index(f.restarted, in.Process)
 	if i < 0 {
 		return false
