@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -393,6 +394,36 @@ func TestKeepAlive(t *testing.T) {
 	}
 	if count[history.Apply] != 6 || count[history.Renewed] < 5 || count[history.Expire] != 0 || count[history.Released] != 1 {
 		t.Errorf("expected 6 writes under one lease, renewed at least 5 times and released, found %v", count)
+	}
+}
+
+// TestInit: a holder in the memory of another one, of another process and another
+// config, does what a new one does.
+func TestInit(t *testing.T) {
+	long := HolderConfig{Config: config(0), Resource: "r", Acquisitions: 1, Writes: 6, Work: 4 * time.Second, Renew: true}
+	short := HolderConfig{Config: config(0), Resource: "s", Acquisitions: 2, Writes: 1, Work: time.Second, Modify: true}
+	crash := sim.Schedule{{Key: sim.Key{Proc: 3, Site: sim.SiteCrash, Count: 1}, Option: 1}}
+	var used Holder
+	run := func(h *Holder, cfg HolderConfig) []history.Event {
+		idle := func(*sim.Proc) {}
+		_, events := world(t, cfg.Config, crash, idle, func(p *sim.Proc) {
+			h.Init(p, cfg)
+			h.Run(p.Context())
+		})
+		return events
+	}
+	for _, cfg := range []HolderConfig{long, short, long} {
+		want := run(&Holder{}, cfg)
+		if !slices.ContainsFunc(want, func(e history.Event) bool { return e.Process == "B.1" }) {
+			t.Error("expected B to have a second life")
+		}
+		if got := run(&used, cfg); !reflect.DeepEqual(got, want) {
+			t.Errorf("expected %v\nfound %v", want, got)
+		}
+	}
+	world(t, short.Config, nil, func(p *sim.Proc) { used.Init(p, short); used.Run(p.Context()) })
+	if got := used.clients[0]; got.base != "A" || got.process != "A" {
+		t.Errorf("in a first life of A: expected operations of A, found %s on line %s", got.base, got.process)
 	}
 }
 
