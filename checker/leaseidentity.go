@@ -32,7 +32,7 @@ type identities struct {
 	base
 	aided  bool
 	asked  []asked
-	scopes [][manyEndings]ending // the latest first
+	scopes []endings
 }
 
 // asked is a request to renew or release, by client: a client that goes on after
@@ -45,6 +45,9 @@ type asked struct {
 	lease  Lease
 	at     int64
 }
+
+// endings are the leases of a scope that ended last, the latest first.
+type endings [manyEndings]ending
 
 // ending is a lease that ended, and where.
 type ending struct {
@@ -73,19 +76,18 @@ func (m *identities) Observe(in *Input) bool {
 	}
 	s := at(&m.scopes, in.scope())
 	if in.F == history.Expire {
-		end(s, in)
+		s.add(in)
 		return false
 	}
 	if m.aided && m.strange(in) {
 		return true
 	}
-	i := slices.IndexFunc(s[:], func(e ending) bool { return e.lease != 0 && e.lease == in.lease() })
-	if i >= 0 && !m.beganBefore(in, s[i].at) {
+	if i := s.find(in.lease()); i < len(s) && in.lease() != 0 && !m.beganBefore(in, s[i].at) {
 		return m.violate([]int64{s[i].at, in.Index}, "a lease was %s at #%d that had ended at #%d%s",
 			tookEffect(in.F), in.Index, s[i].at, inside(in.Resource))
 	}
 	if in.F == history.Released || in.F == history.Release {
-		end(s, in)
+		s.add(in)
 	}
 	if !m.aided {
 		m.answered(in)
@@ -101,43 +103,70 @@ func (m *identities) asks(in *Input) {
 	m.asked = append(m.asked, asked{in.Op, r.clientID, r.scopeID, in.F, r.leaseID, in.Index})
 }
 
-// end notes that the lease of an event has ended.
-func end(s *[manyEndings]ending, in *Input) {
-	if in.lease() == 0 {
+// find returns the place of a lease, and len(s) if it has none.
+func (s *endings) find(l Lease) int {
+	for i := range s {
+		if s[i].lease == l {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// add notes that the lease of an event has ended.
+func (s *endings) add(in *Input) {
+	l := in.lease()
+	if l == 0 {
 		return
 	}
-	i := slices.IndexFunc(s[:], func(e ending) bool { return e.lease == in.lease() })
-	if i < 0 {
-		i = len(s) - 1
+	for i := min(s.find(l), len(s)-1); i > 0; i-- {
+		s[i] = s[i-1]
 	}
-	copy(s[1:i+1], s[:i])
-	s[0] = ending{in.lease(), in.Index}
+	s[0] = ending{l, in.Index}
 }
 
 // beganBefore reports whether a client's renewal began before an index: then it
 // may have taken effect before as well. Servers note things as they happen.
 func (m *identities) beganBefore(in *Input, index int64) bool {
-	i := slices.IndexFunc(m.asked, func(a asked) bool { return a.op == in.Op && in.Op != 0 })
-	return in.F == history.Renew && i >= 0 && m.asked[i].at < index
+	a := m.request(in)
+	return in.F == history.Renew && a != nil && a.at < index
 }
 
 // answered forgets a request that has its answer; one of unknown outcome may
 // still take effect.
 func (m *identities) answered(in *Input) {
-	if in.Type != history.Info {
-		m.asked = slices.DeleteFunc(m.asked, func(a asked) bool { return a.op == in.Op })
+	if in.Type == history.Info {
+		return
 	}
+	n := 0
+	for i := range m.asked {
+		if m.asked[i].op != in.Op {
+			m.asked[n] = m.asked[i]
+			n++
+		}
+	}
+	m.asked = m.asked[:n]
+}
+
+// request returns the first open request of an event's number.
+func (m *identities) request(in *Input) *asked {
+	for i := range m.asked {
+		if m.asked[i].op == in.Op && in.Op != 0 {
+			return &m.asked[i]
+		}
+	}
+	return nil
 }
 
 // strange reports whether a request took effect on a lease that it did not
 // present. A re-entry is an acquire, which is judged by renewal-keeps-token.
 func (m *identities) strange(in *Input) bool {
-	i := slices.IndexFunc(m.asked, func(a asked) bool { return a.op == in.Op && in.Op != 0 })
-	if i < 0 || sameLease(m.asked[i].lease, in.lease()) {
+	a := m.request(in)
+	if a == nil || sameLease(a.lease, in.lease()) {
 		return false
 	}
-	return m.violate([]int64{m.asked[i].at, in.Index}, "the request at #%d took effect at #%d on another lease than it presented%s",
-		m.asked[i].at, in.Index, inside(in.Resource))
+	return m.violate([]int64{a.at, in.Index}, "the request at #%d took effect at #%d on another lease than it presented%s",
+		a.at, in.Index, inside(in.Resource))
 }
 
 func tookEffect(f history.F) string {
@@ -152,7 +181,7 @@ func (m *identities) AppendKey(b []byte) []byte {
 		return append(b, ended)
 	}
 	for _, i := range m.names.scopes.order() {
-		if int(i) < len(m.scopes) && m.scopes[i] != ([manyEndings]ending{}) {
+		if int(i) < len(m.scopes) && m.scopes[i] != (endings{}) {
 			b = appendText(b, m.names.scopes.list[i])
 			for _, e := range m.scopes[i] { // their order decides which is forgotten first
 				b = appendLease(b, e.lease)
