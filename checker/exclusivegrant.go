@@ -61,8 +61,8 @@ func (m *exclusive) Observe(in *Input) bool {
 // continues reports whether a grant or renewal is of the lease that t already
 // is. A renewal may have changed the token; that is for renewal-keeps-token.
 func (m *exclusive) continues(in *Input, t *tenancy) bool {
-	if t.lease != 0 && in.lease() != 0 {
-		return t.lease == in.lease()
+	if l := in.lease(); t.lease != 0 && l != 0 {
+		return t.lease == l
 	}
 	return t.owner == in.client() && (t.token == in.Token || in.F == history.Renewed)
 }

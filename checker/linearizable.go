@@ -202,7 +202,9 @@ func (b *storeEnds) Observe(in *Input) bool {
 	}
 	o := &e.rec
 	if m.failed == nil && m.config.View.Store {
-		m.reply(in, o)
+		if in.Type != history.OK || !o.allows(in) {
+			m.reply(in, o)
+		}
 		if in.Type == history.Info && o.point == nowhere {
 			o.unknown = true
 			return false
@@ -213,20 +215,22 @@ func (b *storeEnds) Observe(in *Input) bool {
 	return false
 }
 
-// reply compares a client's reply with what the specification gave at the
+// allows reports whether a reply ok is what the specification gave at the
 // operation's point.
+func (o *openOp) allows(in *Input) bool {
+	return o.point == okPoint(o.f) && (o.point != served || sameValue(in.Value, o.answer))
+}
+
+// reply compares any other reply with that.
 func (m *linearizability) reply(in *Input, o *openOp) {
 	switch {
 	case in.Type == history.Info:
+	case in.Type == history.OK && o.point == okPoint(o.f):
+		m.fail(in, true, "the store answered %s to %s at #%d although the value was %s%s",
+			nilText(in.Value), m.describe(o), in.Index, nilText(o.answer), inside(in.Resource))
 	case in.Type == history.OK:
-		switch {
-		case o.point != okPoint(o.f):
-			m.fail(in, o.point != nowhere, "the store answered ok to %s at #%d and noted %s for it%s",
-				m.describe(o), in.Index, o.point.text(), inside(in.Resource))
-		case o.point == served && !sameValue(in.Value, o.answer):
-			m.fail(in, true, "the store answered %s to %s at #%d although the value was %s%s",
-				nilText(in.Value), m.describe(o), in.Index, nilText(o.answer), inside(in.Resource))
-		}
+		m.fail(in, o.point != nowhere, "the store answered ok to %s at #%d and noted %s for it%s",
+			m.describe(o), in.Index, o.point.text(), inside(in.Resource))
 	case in.Error == history.Stale:
 		m.stale(in, o)
 	case o.effective():

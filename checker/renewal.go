@@ -44,8 +44,8 @@ func (t *tenancy) ends(in *Input) {
 // is reports whether a note is about the tenancy's lease: by identity, or by
 // token where one of the two has none.
 func (t *tenancy) is(in *Input) bool {
-	if t.lease != 0 && in.lease() != 0 {
-		return t.lease == in.lease()
+	if l := in.lease(); t.lease != 0 && l != 0 {
+		return t.lease == l
 	}
 	return t.token == in.Token
 }

@@ -42,8 +42,8 @@ func (g *granted) again(in *Input) bool {
 	if g.token == 0 || g.token != in.Token {
 		return false
 	}
-	if g.lease != 0 && in.lease() != 0 {
-		return g.lease == in.lease()
+	if l := in.lease(); g.lease != 0 && l != 0 {
+		return g.lease == l
 	}
 	return g.owner == in.client()
 }
