@@ -161,12 +161,18 @@ func (n *names) resolve(e *history.Event) *resolved {
 	return r
 }
 
+// look numbers anew what is not remembered: often the lease alone.
 func (n *names) look(r *resolved, scope, who, lease string) {
-	*r = resolved{scope: scope, who: who, lease: lease, known: true,
-		scopeID: n.scopes.id(scope), clientID: n.clients.id(who), leaseID: leaseOf(lease)}
-	if r.fenceID = r.scopeID; n.global {
-		r.fenceID = 0
+	if !r.known || !history.Identical(r.scope, scope) {
+		r.scope, r.scopeID = scope, n.scopes.id(scope)
+		if r.fenceID = r.scopeID; n.global {
+			r.fenceID = 0
+		}
 	}
+	if !r.known || !history.Identical(r.who, who) {
+		r.who, r.clientID = who, n.clients.id(who)
+	}
+	r.lease, r.leaseID, r.known = lease, leaseOf(lease), true
 }
 
 func newNames(global bool) *names {
