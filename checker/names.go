@@ -148,7 +148,10 @@ type resolved struct {
 	leaseID                    Lease
 }
 
-// resolve finds the names of an event. They are good until the next one.
+// resolve finds the names of an event. They are good until the next one. It is
+// apart from those who ask, most of whom find them already resolved.
+//
+//go:noinline
 func (n *names) resolve(e *history.Event) *resolved {
 	scope, who := e.ScopeName(), e.Owner
 	if who == "" || e.Type != history.Note {
