@@ -148,6 +148,8 @@ func (m *linearizability) Verdict() (Outcome, *Violation) {
 }
 
 // The parts of a linearizability: what it does with beginnings, ends and notes.
+// The compiler must not put one of them, because a profile says that it is hot,
+// where a suite calls its observers: all the others would pay for that.
 type (
 	storeBegins linearizability
 	storeEnds   linearizability
@@ -172,6 +174,7 @@ func (m *linearizability) Observe(in *Input) bool {
 // log is kept for a search.
 func (m *linearizability) over() bool { return m.failed != nil && !m.open.keep }
 
+//go:noinline
 func (b *storeBegins) Observe(in *Input) bool {
 	m := (*linearizability)(b)
 	if m.over() {
@@ -186,6 +189,7 @@ func (b *storeBegins) Observe(in *Input) bool {
 	return false
 }
 
+//go:noinline
 func (b *storeEnds) Observe(in *Input) bool {
 	m := (*linearizability)(b)
 	if m.over() {
@@ -254,6 +258,7 @@ func (m *linearizability) stale(in *Input, o *openOp) {
 }
 
 // Observe steps the specification at a note of the store.
+//go:noinline
 func (b *storeNotes) Observe(in *Input) bool {
 	m := (*linearizability)(b)
 	if m.failed != nil {
