@@ -258,6 +258,7 @@ func (m *linearizability) stale(in *Input, o *openOp) {
 }
 
 // Observe steps the specification at a note of the store.
+//
 //go:noinline
 func (b *storeNotes) Observe(in *Input) bool {
 	m := (*linearizability)(b)
