@@ -119,10 +119,13 @@ func (s *endings) add(in *Input) {
 	if l == 0 {
 		return
 	}
-	for i := min(s.find(l), len(s)-1); i > 0; i-- {
-		s[i] = s[i-1]
+	next := ending{l, in.Index} // each moves one place on
+	for i := range s {
+		s[i], next = next, s[i]
+		if next.lease == l {
+			return
+		}
 	}
-	s[0] = ending{l, in.Index}
 }
 
 // beganBefore reports whether a client's renewal began before an index: then it

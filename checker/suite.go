@@ -41,7 +41,7 @@ type Suite struct {
 	names    *names
 	monitors []Monitor
 	plan     *plan
-	watchers []*watcher // by group
+	watchers [manyGroups]*watcher // by group
 	facts    facts
 	in       Input
 	broken   []int32 // the monitors violated so far, in order
@@ -57,6 +57,9 @@ type plan struct {
 	groups [history.Note + 1][256]uint8 // by type and verb
 	list   []group
 }
+
+// manyGroups bounds the groups: there are fewer kinds of events.
+const manyGroups = 64
 
 // group is the kinds of events that the same ones want, and treat alike.
 type group struct {
@@ -151,7 +154,7 @@ func (s *Suite) observer(i int, w interest) observer {
 
 // link makes the chains of watchers.
 func (s *Suite) link() {
-	s.watchers = make([]*watcher, len(s.plan.list))
+	s.watchers = [manyGroups]*watcher{}
 	for n, g := range s.plan.list {
 		chain := make([]watcher, len(g.members))
 		for k, i := range g.members {
@@ -171,7 +174,7 @@ func (s *Suite) Observe(e *history.Event) {
 	if e.Type > history.Note {
 		return
 	}
-	w := s.watchers[s.plan.groups[e.Type][e.F]]
+	w := s.watchers[s.plan.groups[e.Type][e.F]%manyGroups]
 	if w == nil {
 		return
 	}
