@@ -89,13 +89,18 @@ type belief struct {
 	until  int64 // 0: until it is given up
 }
 
-// factual are the events that facts observes.
-var factual = slices.Concat(
-	notes(history.Grant, history.Renewed, history.Released, history.Apply, history.Reject, history.Raised,
-		history.Believe, history.Disbelieve, history.Deliver, history.Restart),
-	events(history.Invoke, mutations...), ends(mutations...),
-	events(history.OK, history.Renew, history.Release),
-)
+// factual returns the events that facts observes.
+func factual(v View) []interest {
+	list := append(ends(mutations...), notes(history.Grant, history.Renewed, history.Released, history.Apply, history.Reject,
+		history.Raised, history.Believe, history.Disbelieve, history.Deliver, history.Restart)...)
+	if v.Store {
+		list = append(list, events(history.Invoke, mutations...)...)
+	}
+	if !v.Coordinator { // no note tells
+		list = append(list, events(history.OK, history.Renew, history.Release)...)
+	}
+	return list
+}
 
 // mutations are the operations that change what the store holds.
 var mutations = []history.F{history.Write, history.Delete, history.CAS, history.Batch}
@@ -199,22 +204,17 @@ func (f *facts) late(m *opEntry[mutation]) {
 	f.mutations.remove(m)
 }
 
-// leaseFacts counts what no note tells.
-func (l *leaseFacts) Observe(in *Input) bool {
-	switch f := (*facts)(l); {
-	case f.view.Coordinator:
-	case in.F == history.Renew:
+func (f *leaseFacts) Observe(in *Input) bool {
+	if in.F == history.Renew {
 		f.seen[LeaseRenewed]++
-	default:
+	} else {
 		f.seen[LeaseReleased]++
 	}
 	return false
 }
 
-func (b *begunFacts) Observe(in *Input) bool {
-	if f := (*facts)(b); f.view.Store {
-		f.mutations.add(in.Op)
-	}
+func (f *begunFacts) Observe(in *Input) bool {
+	f.mutations.add(in.Op)
 	return false
 }
 

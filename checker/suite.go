@@ -110,7 +110,7 @@ func (c Config) New(properties []string) (*Suite, error) {
 	}
 	s.facts = facts{view: c.View, untimed: e.untimed()}
 	s.facts.mutations.keep = c.keeps()
-	s.plan = s.newPlan(append(watched, factual))
+	s.plan = s.newPlan(append(watched, factual(c.View)))
 	s.link()
 	return s, nil
 }
