@@ -41,9 +41,12 @@ const (
 // interrupts end a search with what it has.
 var interrupts = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
+// gcPercent is the GOGC of the command: a simulation keeps little.
+const gcPercent = 400
+
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // a simulation keeps little and throws much away
+		debug.SetGCPercent(gcPercent)
 	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
