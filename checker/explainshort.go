@@ -221,7 +221,7 @@ func (x *explainer) heldUp(t *tenure, op int64, until int) string {
 		return ""
 	}
 	left := until // the operation had left its client
-	if k := slices.IndexFunc(x.ops, func(o operation) bool { return o.op == op }); k >= 0 && x.ops[k].arrived >= 0 {
+	if k := x.operation(op); k >= 0 && x.ops[k].arrived >= 0 {
 		if arrived := x.ops[k].arrived; x.stalled(arrived, until) >= 0 {
 			return x.pauseText(x.stalled(arrived, until)) + fmt.Sprintf(" (#%d), with %s in hand", x.events[x.stalled(arrived, until)].Index, x.name(&x.events[invoked]))
 		} else if x.late(arrived) {
@@ -252,7 +252,9 @@ func (x *explainer) stalled(arrived, note int) int {
 // whyApplied tells why the store did not refuse the last event.
 func (x *explainer) whyApplied() string {
 	e, brought := &x.events[x.last], x.quoted[len(x.quoted)-2]
-	switch k := slices.IndexFunc(x.ops, func(o operation) bool { return o.op == e.Op && e.Op != 0 }); {
+	switch k := x.operation(e.Op); {
+	case x.tokenless(k):
+		return fmt.Sprintf("the request carried no token, so that %s, which knew of token %d, could not tell", server(e), e.Highest)
 	case e.Highest != 0 && e.Highest < x.before():
 		return fmt.Sprintf("%s no longer knew of token %d: its greatest was %d%s", server(e), x.before(), e.Highest, x.sinceCrash(brought))
 	case k >= 0 && x.ops[k].arrived >= 0 && x.ops[k].arrived < brought:
@@ -264,8 +266,28 @@ func (x *explainer) whyApplied() string {
 	return ""
 }
 
+// operation returns the place of an operation among x.ops, -1 if it has none.
+func (x *explainer) operation(op int64) int {
+	return slices.IndexFunc(x.ops, func(o operation) bool { return o.op == op && op != 0 })
+}
+
+// tokenless reports whether the request of x.ops[k] is known to have come without
+// the token under which it was made: other messages of the history name theirs.
+func (x *explainer) tokenless(k int) bool {
+	if k < 0 || x.ops[k].arrived < 0 {
+		return false
+	}
+	e := &x.events[x.ops[k].arrived]
+	return e.Op == x.ops[k].op && e.Token == 0 && slices.ContainsFunc(x.events[:x.last], func(o history.Event) bool {
+		return o.F == history.Deliver && o.Token != 0
+	})
+}
+
 // remedy says what would have refused the last event, a stale write.
 func (x *explainer) remedy() string {
+	if x.tokenless(x.operation(x.events[x.last].Op)) {
+		return "a store that is sent the token with each write, and compares it with its greatest in the same step as it writes, refuses such a write"
+	}
 	if e := &x.events[x.last]; e.Highest != 0 && e.Highest < x.before() {
 		return "a store that keeps its greatest token with its values, and as durable, refuses such a write"
 	}
@@ -335,7 +357,7 @@ func (x *explainer) answered(note *history.Event) int {
 
 // copied tells that a message came twice.
 func (x *explainer) copied(op int64) string {
-	if k := slices.IndexFunc(x.ops, func(o operation) bool { return o.op == op }); k >= 0 && x.ops[k].arrived >= 0 {
+	if k := x.operation(op); k >= 0 && x.ops[k].arrived >= 0 {
 		if e := &x.events[x.ops[k].arrived]; e.Copy > 0 {
 			return fmt.Sprintf("a second copy of its message arrived at #%d", e.Index)
 		}

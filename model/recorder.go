@@ -96,7 +96,10 @@ func (r *Recorder) Note(n sim.Note) {
 		e.Copy = 1
 	}
 	if req, ok := n.Body.(Request); ok {
-		e.Op, e.Resource, e.Token = req.Op, req.Resource, req.Token
+		e.Op, e.Resource = req.Op, req.Resource
+		if !req.Unfenced { // what is on the wire
+			e.Token = req.Token
+		}
 	}
 	r.Sink.Observe(e)
 }
