@@ -91,9 +91,13 @@ func (e *Exited) Error() string {
 type Blocked struct {
 	Process string
 	Stack   string
+	Loops   bool // nothing of it blocks: it runs on and on
 }
 
 func (b *Blocked) Error() string {
+	if b.Loops {
+		return fmt.Sprintf("process %s runs on without a call of the simulator, as a loop without end does: let it sleep or wait, or return\n%s", b.Process, b.Stack)
+	}
 	return fmt.Sprintf("process %s blocks outside the simulator: goroutines, channels, locks and real time are not supported inside a simulated process; use sim.Go, sim.Mutex and sim.Sleep instead\n%s", b.Process, b.Stack)
 }
 
@@ -135,7 +139,9 @@ func Run(beat *Beat, name func(proc int) string, limit time.Duration, run func()
 				continue
 			}
 			if quiet += step; quiet >= limit {
-				return &Blocked{Process: name(proc), Stack: blockedStack()}
+				b := &Blocked{Process: name(proc)}
+				b.Stack, b.Loops = blockedStack()
+				return b
 			}
 		}
 	}
@@ -143,8 +149,9 @@ func Run(beat *Beat, name func(proc int) string, limit time.Duration, run func()
 
 // blockedStack returns the stacks of the goroutines that run a task and do not
 // wait as coroutines do: first those that block, then those that run, one of
-// which may be in an endless loop. Tasks of other worlds may be among them.
-func blockedStack() string {
+// which may be in an endless loop: it is if none blocks. Tasks of other worlds may
+// be among them.
+func blockedStack() (stack string, loops bool) {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]
 	var blocked, running bytes.Buffer
@@ -160,5 +167,5 @@ func blockedStack() string {
 		out.Write(g)
 		out.WriteByte('\n')
 	}
-	return blocked.String() + running.String()
+	return blocked.String() + running.String(), blocked.Len() == 0 && running.Len() > 0
 }

@@ -2,6 +2,8 @@ package watchdog_test
 
 import (
 	"errors"
+	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -107,6 +109,34 @@ func TestBlocked(t *testing.T) {
 				t.Errorf("took %s, the limit is %s", took, limit)
 			}
 		})
+	}
+}
+
+// TestLoop: a process that computes for ever is told from one that blocks. It is in
+// a program of its own, whose other worlds block.
+func TestLoop(t *testing.T) {
+	if os.Getenv("LOOP") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestLoop$", "-test.v")
+		cmd.Env = append(os.Environ(), "LOOP=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "--- PASS: TestLoop") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	_, err := watch(limit, sim.Config{}, func(p *sim.Proc) { spin() })
+	for _, part := range []string{"process P runs on without a call of the simulator", "let it sleep or wait", "watchdog_test.spin"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("the error does not say %q: %v", part, err)
+		}
+	}
+}
+
+var spun atomic.Int64
+
+func spin() {
+	for {
+		spun.Add(1)
 	}
 }
 
