@@ -23,11 +23,11 @@ type Client struct {
 	task    string // that base names, and the incarnation that it names
 	life    int
 	unknown int
-	refused int            // how often the lease was held
-	helds   [4]*HeldError  // that said so, now or in a run before
-	open    int            // operations that wait for their answers
-	basis   int64          // the last operation that told or made the value, under the lease
-	e       *history.Event // begins or ends the operation that it names
+	refused int           // how often the lease was held
+	helds   [4]*HeldError // that said so, now or in a run before
+	open    int           // operations that wait for their answers
+	basis   int64         // the last operation that told or made the value, under the lease
+	told    history.Event // last
 }
 
 // NewClient returns the client of p's process; line names the task when the
@@ -46,10 +46,6 @@ func (c *Client) init(p *sim.Proc, cfg Config, manager, store sim.ID, task strin
 	}
 	c.cfg, c.manager, c.store, c.process = cfg, manager, store, c.base
 	c.unknown, c.open, c.basis, c.refused = 0, 0, 0, 0
-	if c.e == nil {
-		c.e = &history.Event{}
-	}
-	c.e.Op = 0 // it names none
 }
 
 // firstLine names the first line of operations of a task.
@@ -155,11 +151,11 @@ func (c *Client) do(ctx context.Context, to sim.ID, r *Request) (*Reply, error) 
 	p := sim.FromContext(ctx)
 	r.Op, r.Client = p.Serial(), c.client
 	line := c.line()
-	p.Observe(c.event(history.Invoke, r, line))
+	p.Observe(c.begin(r, line))
 	body, err := p.Call(to, r.box(p), c.cfg.Timeout)
 	reply := sim.Peek[Reply](body)
 	if err != nil || reply == nil {
-		e := c.event(history.Info, r, line)
+		e := c.end(history.Info, r, line)
 		e.Error = "timeout"
 		p.Observe(e)
 		if c.open--; c.process == line {
@@ -168,7 +164,7 @@ func (c *Client) do(ctx context.Context, to sim.ID, r *Request) (*Reply, error) 
 		return &noReply, ErrUnknownOutcome
 	}
 	c.open--
-	e := c.event(history.Fail, r, line)
+	e := c.end(history.Fail, r, line)
 	if err = c.outcome(e, r, reply); err == nil && (r.F == history.Read || r.F == history.Write) {
 		c.basis = r.Op
 	}
@@ -199,7 +195,7 @@ func (c *Client) outcome(e *history.Event, r *Request, reply *Reply) error {
 	case history.Renew:
 		e.Token = reply.Token
 	case history.Read:
-		number(&e.Value, reply.Value)
+		e.Value = history.IntValue(reply.Value)
 	}
 	return nil
 }
@@ -230,29 +226,28 @@ func (c *Client) nextLine() {
 	c.process = c.base + "/" + strconv.Itoa(c.unknown)
 }
 
-// event returns the event that begins or ends r on a line of operations: mostly the
-// end finds what the beginning wrote.
-func (c *Client) event(t history.Type, r *Request, line string) *history.Event {
-	e := c.e
-	if e.Op != r.Op {
-		c.begin(e, r, line)
+// begin returns the event that begins r on a line of operations. A client has one
+// event, and an observer that keeps it copies it.
+func (c *Client) begin(r *Request, line string) *history.Event {
+	e := &c.told
+	*e = history.Event{}
+	e.Type, e.F, e.Op, e.Process = history.Invoke, r.F, r.Op, line
+	if !same(line, c.client) {
+		e.Client = c.client
 	}
-	e.Type = t
+	e.Resource, e.Token, e.Lease = r.Resource, r.Token, r.Lease
+	if r.F == history.Write {
+		e.Value, e.Basis = history.IntValue(r.Value), r.Basis
+	}
 	return e
 }
 
-// begin fills in what the events of r have in common.
-func (c *Client) begin(e *history.Event, r *Request, line string) {
-	e.F, e.Op = r.F, r.Op
-	e.Process, e.Resource, e.Lease = line, r.Resource, r.Lease
-	if e.Client = ""; !same(line, c.client) {
-		e.Client = c.client
+// end returns the event that ends r: the one that began it, unless another operation
+// began meanwhile.
+func (c *Client) end(t history.Type, r *Request, line string) *history.Event {
+	if c.told.Op != r.Op {
+		c.begin(r, line)
 	}
-	e.Token, e.Generation, e.Basis = r.Token, 0, r.Basis
-	if e.Value.Kind, e.Value.Num = history.Absent, 0; r.F == history.Write {
-		number(&e.Value, r.Value)
-	}
-	if e.Error != "" { // of the operation before
-		e.Error, e.Owner, e.Highest = "", "", 0
-	}
+	c.told.Type = t
+	return &c.told
 }

@@ -50,7 +50,7 @@ type Holder struct {
 	until       int64 // the lease's deadline, in nanoseconds
 	holds       bool
 	writes      int64
-	e           *history.Event
+	told        history.Event
 	explored    bool // there are checkpoints to declare
 }
 
@@ -77,7 +77,7 @@ func (h *Holder) Init(p *sim.Proc, cfg HolderConfig) {
 		}
 	}
 	h.lease, h.holds, h.writes = Lease{}, false, 0
-	h.e, h.explored = notes(h.e), p.Explored()
+	h.explored = p.Explored()
 }
 
 // Run takes leases and works under them until it has had cfg.Acquisitions, or
@@ -346,10 +346,8 @@ func (h *Holder) tell(ctx context.Context, f history.F) {
 	if p == nil {
 		return
 	}
-	e, l := h.e, &h.lease
-	e.F = f
-	e.Resource, e.Lease, e.Owner = l.Resource, l.ID, p.Name()
-	e.Token, e.Generation, e.Until = l.Token, l.Generation, 0
+	e, l := note(&h.told, f, 0), &h.lease
+	e.Resource, e.Token, e.Lease, e.Owner, e.Generation = l.Resource, l.Token, l.ID, p.Name(), l.Generation
 	if f == history.Believe {
 		e.Until = h.until
 	}

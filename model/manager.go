@@ -18,7 +18,7 @@ type LeaseManager struct {
 	issued int64 // identities given out in this incarnation
 	busy   sim.Mutex
 	named  named
-	e      *history.Event
+	told   history.Event
 }
 
 // named is what is made of the name of a resource: of the one that was used last,
@@ -68,7 +68,6 @@ func NewLeaseManager(cfg Config) *LeaseManager {
 // use m any more as what it was.
 func (m *LeaseManager) Init(cfg Config) {
 	m.cfg, m.leases, m.issued, m.busy = cfg, m.leases[:0], 0, sim.Mutex{}
-	m.e = notes(m.e)
 }
 
 // The disk holds the state of each resource under its name behind one of these:
@@ -353,10 +352,9 @@ func (g *granted) reply(p *sim.Proc) any {
 
 // tell reports the last change.
 func (m *LeaseManager) tell(p *sim.Proc, g *granted) {
-	e := m.e
-	e.F, e.Op = g.Did, g.DidOp
+	e := note(&m.told, g.Did, g.DidOp)
 	e.Resource, e.Lease, e.Owner = g.Resource, g.DidLease, g.DidOwner
-	e.Token, e.Generation, e.Expires = g.Token, g.Generation, 0
+	e.Token, e.Generation = g.Token, g.Generation
 	if g.Did == history.Grant || g.Did == history.Renewed {
 		e.Expires = int64(g.Expires)
 	}

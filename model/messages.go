@@ -145,20 +145,14 @@ func OK(value int64) Reply { return Reply{Status: StatusOK, Value: value} }
 // Stale is the reply of a fence that has accepted the token highest.
 func Stale(highest Token) Reply { return Reply{Status: StatusStale, Highest: highest} }
 
-// notes returns the event by which a process tells what it did, e if there is one.
-// It is the same one again and again: who tells writes over each field that it ever
-// sets, and an observer that keeps it copies it.
-func notes(e *history.Event) *history.Event {
-	if e == nil {
-		e = &history.Event{Type: history.Note}
-	}
-	e.Process = "" // the process's own
+// note makes e the note of an operation, and of nothing more, where it lies: a
+// literal with fields is made elsewhere and copied. Who tells has one event, and an
+// observer that keeps it copies it.
+func note(e *history.Event, f history.F, op int64) *history.Event {
+	*e = history.Event{}
+	e.Type, e.F, e.Op = history.Note, f, op
 	return e
 }
-
-// number makes v the value n. The values of a process's events are numbers or absent,
-// and so it leaves alone their text, which is empty.
-func number(v *history.Value, n int64) { v.Kind, v.Num = history.Int, n }
 
 // leaseNames holds the identities of the first leases of a run, made once.
 var leaseNames = func() (names [256]string) {

@@ -22,7 +22,7 @@ type FencedStore struct {
 	replies []any               // their answers, each a Reply
 	served  [servedWords]uint64 // bit n: some op is n, modulo their number
 	busy    sim.Mutex
-	e       *history.Event
+	told    history.Event
 	okays   [manyOkays]sim.Slot // replies OK, and no others, by their values
 }
 
@@ -60,7 +60,7 @@ func (s *FencedStore) Init(cfg Config) {
 	}
 	s.cfg, s.cells, s.valid = cfg, s.cells[:0], s.valid[:0]
 	s.ops, s.replies, s.served = s.ops[:0], s.replies[:0], [servedWords]uint64{}
-	s.busy, s.e = sim.Mutex{}, notes(s.e)
+	s.busy = sim.Mutex{}
 }
 
 // State declares the store's memory to an exhaustive search.
@@ -286,19 +286,14 @@ func (s *FencedStore) refuses(c *cell, r *Request) bool {
 }
 
 func (s *FencedStore) tell(p *sim.Proc, f history.F, c *cell, r *Request) {
-	e := s.e
-	e.F, e.Op = f, r.Op
-	e.Resource, e.Lease, e.Owner = r.Resource, r.Lease, r.Client
-	e.Token, e.Highest, e.Rejections = r.Token, c.Highest, c.Rejections
-	e.Basis = 0
+	e := note(&s.told, f, r.Op)
+	e.Resource, e.Token, e.Lease, e.Owner = r.Resource, r.Token, r.Lease, r.Client
+	e.Highest, e.Rejections = c.Highest, c.Rejections
 	switch r.F {
 	case history.Write:
-		number(&e.Value, r.Value)
-		e.Basis = r.Basis
+		e.Value, e.Basis = history.IntValue(r.Value), r.Basis
 	case history.Read, history.Delete:
-		number(&e.Value, c.Value)
-	default:
-		e.Value.Kind, e.Value.Num = history.Absent, 0
+		e.Value = history.IntValue(c.Value)
 	}
 	p.Observe(e)
 }
