@@ -23,8 +23,6 @@ type Client struct {
 	task    string // that base names, and the incarnation that it names
 	life    int
 	unknown int
-	refused int           // how often the lease was held
-	helds   [4]*HeldError // that said so, now or in a run before
 	open    int           // operations that wait for their answers
 	basis   int64         // the last operation that told or made the value, under the lease
 	told    history.Event // last
@@ -45,7 +43,7 @@ func (c *Client) init(p *sim.Proc, cfg Config, manager, store sim.ID, task strin
 		c.client, c.task, c.life, c.base = name, task, life, firstLine(name, task, life)
 	}
 	c.cfg, c.manager, c.store, c.process = cfg, manager, store, c.base
-	c.unknown, c.open, c.basis, c.refused = 0, 0, 0, 0
+	c.unknown, c.open, c.basis = 0, 0, 0
 }
 
 // firstLine names the first line of operations of a task.
@@ -180,7 +178,7 @@ func (c *Client) outcome(e *history.Event, r *Request, reply *Reply) error {
 		return &StaleTokenError{Resource: r.Resource, Presented: r.Token, Highest: reply.Highest, Owner: reply.Owner}
 	case StatusHeld:
 		e.Error = "held"
-		return c.held(r.Resource, reply.RetryAfter)
+		return &HeldError{Resource: r.Resource, RetryAfter: reply.RetryAfter}
 	case StatusNotHolder:
 		e.Error = "not the holder"
 		return ErrNotHolder
@@ -198,16 +196,6 @@ func (c *Client) outcome(e *history.Event, r *Request, reply *Reply) error {
 		e.Value = history.IntValue(reply.Value)
 	}
 	return nil
-}
-
-// held returns a HeldError: where runs are alike, that of a run before.
-func (c *Client) held(resource string, retryAfter time.Duration) error {
-	e := &c.helds[c.refused%len(c.helds)]
-	c.refused++
-	if *e == nil || (*e).RetryAfter != retryAfter || (*e).Resource != resource {
-		*e = &HeldError{Resource: resource, RetryAfter: retryAfter}
-	}
-	return *e
 }
 
 // line returns the line of operations on which the next one begins: a line has one
