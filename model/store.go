@@ -23,13 +23,9 @@ type FencedStore struct {
 	served  [servedWords]uint64 // bit n: some op is n, modulo their number
 	busy    sim.Mutex
 	told    history.Event
-	okays   [manyOkays]sim.Slot // replies OK, and no others, by their values
 }
 
-const (
-	servedWords = 4
-	manyOkays   = 32
-)
+const servedWords = 4
 
 // cell is the state of one resource.
 type cell struct {
@@ -91,7 +87,7 @@ func (s *FencedStore) replay(p *sim.Proc) (last *Request) {
 		last = sim.Peek[Request](v)
 		c := s.cell(last.Resource)
 		c.accept(last)
-		s.keep(last.Op, s.okay(p, c.Value))
+		s.keep(last.Op, okay(p, c.Value))
 		if done++; done%snapshotEvery == 0 && s.cfg.Defects.Has(SnapshotDropsFence) {
 			s.dropFences()
 		}
@@ -210,16 +206,7 @@ func (s *FencedStore) serve(p *sim.Proc, r *Request, body any) any {
 		*c = next // whatever a timer did meanwhile
 	}
 	s.tell(p, effect(r.F), c, r)
-	return s.okay(p, c.Value)
-}
-
-// okay returns the reply OK of that value, ready to be sent.
-func (s *FencedStore) okay(p *sim.Proc, value int64) any {
-	slot := &s.okays[uint64(value)%manyOkays]
-	if old := sim.Kept[Reply](slot); old == nil || old.Value != value {
-		slot.Keep(p, OK(value))
-	}
-	return slot.Box(p)
+	return okay(p, c.Value)
 }
 
 // persist makes r durable: with it, the log says what the cell is.
@@ -253,6 +240,9 @@ func (c *cell) accept(r *Request) {
 		c.Value = 0
 	}
 }
+
+// okay returns the reply OK of a value, ready to be sent.
+func okay(p *sim.Proc, value int64) any { return (&Reply{Status: StatusOK, Value: value}).box(p) }
 
 // effect is the note that an accepted request makes.
 func effect(f history.F) history.F {
