@@ -20,7 +20,7 @@ type Client struct {
 	client  string // who it is in the history
 	process string // the line of operations, new after an unknown outcome
 	base    string
-	task    string // that base names, and the incarnation that it names
+	task    string // with life, what base was made of
 	life    int
 	unknown int
 	open    int           // operations that wait for their answers
@@ -36,7 +36,8 @@ func NewClient(p *sim.Proc, cfg Config, manager, store sim.ID, line string) *Cli
 	return c
 }
 
-// init makes c as new, whatever it was.
+// init makes c what NewClient returns, in the memory that it has; the name of its
+// line is mostly the one that it had.
 func (c *Client) init(p *sim.Proc, cfg Config, manager, store sim.ID, task string) {
 	name, life := p.Name(), p.Incarnation()
 	if !same(c.client, name) || !same(c.task, task) || c.life != life {
@@ -83,7 +84,8 @@ func (c *Client) acquire(ctx context.Context, r *Request) (Lease, error) {
 		TTL: r.TTL, Deadline: c.deadline(sent, r.TTL)}, nil
 }
 
-// deadline is when a holder that sent its request then stops believing.
+// deadline is when the holder of a lease that it asked for at sent stops believing in
+// it, or the last time that nanoseconds can tell.
 func (c *Client) deadline(sent, ttl time.Duration) time.Time {
 	term := min(c.cfg.Term(ttl), math.MaxInt64-sent)
 	return time.Unix(0, int64(sent+term)).UTC()
@@ -140,7 +142,7 @@ func (c *Client) ask(ctx context.Context, f history.F, resource string, l *Lease
 	return c.do(ctx, c.store, &r)
 }
 
-// noReply is what there is when none came.
+// noReply stands for the reply that did not come.
 var noReply Reply
 
 // do sends a request, waits for the answer and records both. The reply must not be

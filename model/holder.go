@@ -47,11 +47,9 @@ type Holder struct {
 	keepAliveFn func(context.Context)
 	clients     [2]Client // which coordinator, store and keeper may be
 	lease       Lease
-	until       int64 // the lease's deadline, in nanoseconds
 	holds       bool
 	writes      int64
 	told        history.Event
-	explored    bool // there are checkpoints to declare
 }
 
 // NewHolder returns a holder that speaks to the processes of p's world called
@@ -77,7 +75,6 @@ func (h *Holder) Init(p *sim.Proc, cfg HolderConfig) {
 		}
 	}
 	h.lease, h.holds, h.writes = Lease{}, false, 0
-	h.explored = p.Explored()
 }
 
 // Run takes leases and works under them until it has had cfg.Acquisitions, or
@@ -107,13 +104,10 @@ func (h *Holder) tries() int {
 // checkpoint declares to an exhaustive search what the holder's future depends
 // on: the numbers of its loops, the value that it builds upon, and its memory.
 func (h *Holder) checkpoint(ctx context.Context, had, try, write int, value int64) {
-	if h.explored {
-		h.declare(ctx, had, try, write, value)
-	}
-}
-
-func (h *Holder) declare(ctx context.Context, had, try, write int, value int64) {
 	p := sim.FromContext(ctx)
+	if !p.Explored() {
+		return
+	}
 	l := h.lease
 	if !h.holds {
 		l = Lease{ID: l.ID}
@@ -275,33 +269,24 @@ func (h *Holder) Release(ctx context.Context) error {
 
 // check looks at the holder's own clock.
 func (h *Holder) check(ctx context.Context) error {
-	if h.holds && h.inTime(ctx) {
+	p := sim.FromContext(ctx)
+	if h.holds && int64(p.Now()) < h.lease.Deadline.UnixNano() { // without making a time, as sim.Now does
 		return nil
 	}
 	h.disbelieve(ctx)
 	return ErrExpired
 }
 
-func (h *Holder) inTime(ctx context.Context) bool {
-	if p := sim.FromContext(ctx); p != nil { // as below, without making a time
-		return int64(p.Now()) < h.until
-	}
-	return sim.Now(ctx).Before(h.lease.Deadline)
-}
-
 // failed decides what an error means for the holder's belief, and returns it. A
 // rejection as stale ends it: what was prepared under the lease is dropped.
 func (h *Holder) failed(ctx context.Context, err error) error {
-	if err != nil {
-		h.suffer(ctx, err)
+	if err == nil {
+		return nil
 	}
-	return err
-}
-
-func (h *Holder) suffer(ctx context.Context, err error) {
 	if _, stale := errors.AsType[*StaleTokenError](err); stale && !h.cfg.Defects.Has(HolderIgnoresRejection) || errors.Is(err, ErrNotHolder) {
 		h.disbelieve(ctx)
 	}
+	return err
 }
 
 // keepAlive renews the lease at each third of its term, as long as the holder
@@ -330,7 +315,7 @@ func (h *Holder) believe(ctx context.Context, l Lease) {
 	if h.holds && h.lease.ID == l.ID && h.lease.Deadline.After(l.Deadline) {
 		l.Deadline = h.lease.Deadline
 	}
-	h.lease, h.until, h.holds = l, l.Deadline.UnixNano(), true
+	h.lease, h.holds = l, true
 	h.tell(ctx, history.Believe)
 }
 
@@ -349,7 +334,7 @@ func (h *Holder) tell(ctx context.Context, f history.F) {
 	e, l := note(&h.told, f, 0), &h.lease
 	e.Resource, e.Token, e.Lease, e.Owner, e.Generation = l.Resource, l.Token, l.ID, p.Name(), l.Generation
 	if f == history.Believe {
-		e.Until = h.until
+		e.Until = l.Deadline.UnixNano()
 	}
 	p.Observe(e)
 }
