@@ -34,11 +34,22 @@ func (p *Proc) Slot(hash uint64) *Slot {
 }
 
 // Kept returns the value that s holds, nil if it holds no T. It must not be changed.
-func Kept[T any](s *Slot) *T {
-	if _, ok := s.value.(T); !ok {
+func Kept[T any](s *Slot) *T { return Peek[T](s.value) }
+
+// Peek returns the T that v holds, or nil if v holds no T: where it lies, which spares
+// the copy of a large message body, or a copy if it has no more than two words. What
+// it points to must not be changed: the message may be on a disk, on its way once
+// more, or sent again in another run.
+func Peek[T any](v any) *T {
+	t, ok := v.(T)
+	switch {
+	case !ok:
 		return nil
+	case unsafe.Sizeof(t) <= unsafe.Sizeof(v): // v may be a pointer, and T an interface
+		small := t
+		return &small
 	}
-	return (*T)((*[2]unsafe.Pointer)(unsafe.Pointer(&s.value))[1])
+	return (*T)((*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1])
 }
 
 // Keep makes s hold v, a plain comparable value.

@@ -16,6 +16,22 @@ func TestPeek(t *testing.T) {
 	if Peek[string](v) != nil || Peek[body](nil) != nil {
 		t.Error("expected nil for another type, and for no value")
 	}
+	n := 7
+	if q := Peek[*int](&n); q == nil || *q != &n {
+		t.Error("expected a pointer as it is")
+	}
+	if q := Peek[struct{ p *int }](struct{ p *int }{&n}); q == nil || q.p != &n {
+		t.Error("expected a pointer in a struct as it is")
+	}
+	if q := Peek[any](&n); q == nil || *q != any(&n) {
+		t.Error("expected an interface as it is")
+	}
+	if q := Peek[int64](int64(1) << 40); q == nil || *q != 1<<40 {
+		t.Error("expected a number of one word")
+	}
+	if q := Peek[struct{}](struct{}{}); q == nil {
+		t.Error("expected a value without size")
+	}
 	if n := testing.AllocsPerRun(100, func() { Peek[body](v) }); n > 0 {
 		t.Errorf("expected no memory to be allocated, found %v objects", n)
 	}
