@@ -103,28 +103,58 @@ func TestDefects(t *testing.T) {
 	}
 }
 
+// change gives a zero field another value.
+func change(f reflect.Value) {
+	switch f.Kind() {
+	case reflect.String:
+		f.SetString("x")
+	case reflect.Bool:
+		f.SetBool(true)
+	case reflect.Uint8:
+		f.SetUint(1)
+	default:
+		f.SetInt(1)
+	}
+}
+
 // TestFoldsSeeEveryField: no field of a message is outside the digest.
 func TestFoldsSeeEveryField(t *testing.T) {
 	for _, body := range []interface{ Fold(uint64) uint64 }{Request{}, Reply{}} {
 		zero := body.Fold(1)
 		for i := range reflect.TypeOf(body).NumField() {
 			changed := reflect.New(reflect.TypeOf(body)).Elem()
-			switch f := changed.Field(i); f.Kind() {
-			case reflect.String:
-				f.SetString("x")
-			case reflect.Bool:
-				f.SetBool(true)
-			case reflect.Uint8:
-				f.SetUint(1)
-			default:
-				f.SetInt(1)
-			}
+			change(changed.Field(i))
 			name := reflect.TypeOf(body).Field(i).Name
 			if name == "Op" || name == "Basis" {
 				continue // they only name operations
 			}
 			if changed.Interface().(interface{ Fold(uint64) uint64 }).Fold(1) == zero {
 				t.Errorf("%T: field %s is not in the digest", body, name)
+			}
+		}
+	}
+}
+
+// TestTwinsSeeEveryField: values that differ in one field, whichever, are no twins, and
+// values that do not are, but for the places of their texts.
+func TestTwinsSeeEveryField(t *testing.T) {
+	for _, c := range []struct {
+		value any
+		twin  func(a, b any) bool
+	}{
+		{Request{}, func(a, b any) bool { return sim.Peek[Request](a).twin(sim.Peek[Request](b)) }},
+		{Reply{}, func(a, b any) bool { return sim.Peek[Reply](a).twin(sim.Peek[Reply](b)) }},
+		{granted{}, func(a, b any) bool { return sim.Peek[granted](a).twin(sim.Peek[granted](b)) }},
+	} {
+		if !c.twin(c.value, c.value) {
+			t.Errorf("%T: expected equal values to be twins", c.value)
+		}
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(c.value)) {
+			changed := reflect.New(reflect.TypeOf(c.value))
+			place := changed.Elem().FieldByIndex(f.Index).Addr().UnsafePointer()
+			change(reflect.NewAt(f.Type, place).Elem()) // unexported ones too
+			if other := changed.Elem().Interface(); other == c.value || c.twin(c.value, other) || c.twin(other, c.value) {
+				t.Errorf("%T: values with another %s are twins", c.value, f.Name)
 			}
 		}
 	}
