@@ -147,60 +147,37 @@ func (m *linearizability) Verdict() (Outcome, *Violation) {
 	return Satisfied, nil
 }
 
-// The parts of a linearizability: what it does with beginnings, ends and notes.
-// The compiler must not put one of them, because a profile says that it is hot,
-// where a suite calls its observers: all the others would pay for that.
-type (
-	storeBegins linearizability
-	storeEnds   linearizability
-	storeNotes  linearizability
-)
-
-func (m *linearizability) expert(w interest) observer {
-	switch w.t {
-	case history.Note:
-		return (*storeNotes)(m)
-	case history.Invoke:
-		return (*storeBegins)(m)
-	}
-	return (*storeEnds)(m)
-}
-
 func (m *linearizability) Observe(in *Input) bool {
-	return m.expert(interest{in.Type, in.F}).Observe(in)
+	switch {
+	case m.over():
+	case in.Type == history.Note:
+		m.note(in)
+	case in.Type == history.Invoke:
+		m.begin(in)
+	default:
+		m.end(in)
+	}
+	return false
 }
 
 // over reports that nothing more need be known: the witness has failed, and no
 // log is kept for a search.
 func (m *linearizability) over() bool { return m.failed != nil && !m.open.keep }
 
-//go:noinline
-func (b *storeBegins) Observe(in *Input) bool {
-	m := (*linearizability)(b)
-	if m.over() {
-		return false
-	}
+func (m *linearizability) begin(in *Input) {
 	e, twice := m.open.add(in.Op)
 	if twice { // the older operation counts as unknown
 		m.fail(in, false, "operation %d invoked at #%d was not over", in.Op, in.Index)
 	}
 	e.rec.begin(in, m.names)
 	m.blind = !m.config.View.Store
-	return false
 }
 
-//go:noinline
-func (b *storeEnds) Observe(in *Input) bool {
-	m := (*linearizability)(b)
-	if m.over() {
-		return false
-	}
+func (m *linearizability) end(in *Input) {
 	e := m.open.find(in.Op)
 	if e == nil {
 		m.fail(in, false, "%s of operation %d at #%d has no invoke", in.Type, in.Op, in.Index)
-		if (*storeBegins)(m).Observe(in); m.over() {
-			return false
-		}
+		m.begin(in)
 		e = m.open.find(in.Op)
 		e.rec.invoked = math.MinInt64 // it may have begun at any time before
 	}
@@ -211,12 +188,11 @@ func (b *storeEnds) Observe(in *Input) bool {
 		}
 		if in.Type == history.Info && o.point == nowhere {
 			o.unknown = true
-			return false
+			return
 		}
 	}
 	o.learn(in)
 	m.open.remove(e)
-	return false
 }
 
 // allows reports whether a reply ok is what the specification gave at the
@@ -257,19 +233,16 @@ func (m *linearizability) stale(in *Input, o *openOp) {
 	}
 }
 
-// Observe steps the specification at a note of the store.
-//
-//go:noinline
-func (b *storeNotes) Observe(in *Input) bool {
-	m := (*linearizability)(b)
+// note steps the specification at a note of the store.
+func (m *linearizability) note(in *Input) {
 	if m.failed != nil {
-		return false
+		return
 	}
 	e := m.open.find(in.Op)
 	if e == nil || e.rec.point != nowhere {
 		if effect := in.F == history.Apply || in.F == history.Raised; e == nil || !effect || e.rec.effective() {
 			m.stray(in, e, effect)
-			return false
+			return
 		}
 	}
 	o := &e.rec
@@ -281,7 +254,7 @@ func (b *storeNotes) Observe(in *Input) bool {
 		o.point = raised
 		if o.f != history.Raise || !f.accepts(o.token, o.lease) {
 			m.refused(in, o, f)
-			return false
+			return
 		}
 		f.lift(o.token, o.lease, in.Index)
 	case history.Reject:
@@ -291,14 +264,13 @@ func (b *storeNotes) Observe(in *Input) bool {
 		o.point, o.answer = served, m.current(at(&m.values, o.resource))
 		if o.f != history.Read || !f.readable(o.token, o.lease) {
 			m.refused(in, o, f)
-			return false
+			return
 		}
 		m.read(in, o, f)
 	}
 	if o.unknown {
 		m.open.remove(e)
 	}
-	return false
 }
 
 // read lifts the fence if the store's reads do. A note that tells the greatest

@@ -105,30 +105,12 @@ func factual(v View) []interest {
 // mutations are the operations that change what the store holds.
 var mutations = []history.F{history.Write, history.Delete, history.CAS, history.Batch}
 
-// The parts of facts: what it does with the events of mutations and leases.
-type (
-	begunFacts facts
-	endedFacts facts
-	leaseFacts facts
-	storeFacts facts
-)
-
-func (f *facts) expert(w interest) observer {
-	switch {
-	case w.t == history.Invoke:
-		return (*begunFacts)(f)
-	case w.f.IsMutation():
-		return (*endedFacts)(f)
-	case w.f.IsLease():
-		return (*leaseFacts)(f)
-	case w.f == history.Apply || w.f == history.Reject || w.f == history.Raised:
-		return (*storeFacts)(f)
-	}
-	return f
-}
-
-// Observe takes the other events. Nothing is broken by what happens sometimes.
+// Observe breaks nothing, whatever happens.
 func (f *facts) Observe(in *Input) bool {
+	if in.Type != history.Note {
+		f.client(in)
+		return false
+	}
 	switch in.F {
 	case history.Grant:
 		f.grant(in)
@@ -136,6 +118,8 @@ func (f *facts) Observe(in *Input) bool {
 		f.seen[LeaseRenewed]++
 	case history.Released:
 		f.seen[LeaseReleased]++
+	case history.Apply, history.Reject, history.Raised:
+		f.store(in)
 	case history.Believe:
 		f.believe(in)
 	case history.Disbelieve:
@@ -158,8 +142,7 @@ func (f *facts) grant(in *Input) {
 	*g = max(*g, in.Token)
 }
 
-func (s *storeFacts) Observe(in *Input) bool {
-	f := (*facts)(s)
+func (f *facts) store(in *Input) {
 	accepted := at(&f.accepted, in.fence())
 	if *accepted > 0 && f.restartedNow(in) {
 		f.seen[FenceCrossedRestart]++
@@ -167,7 +150,7 @@ func (s *storeFacts) Observe(in *Input) bool {
 	switch in.F {
 	case history.Reject:
 		f.reject(in, *accepted)
-		return false
+		return
 	case history.Apply:
 		switch {
 		case in.Token < *accepted:
@@ -182,7 +165,6 @@ func (s *storeFacts) Observe(in *Input) bool {
 		}
 	}
 	*accepted = max(*accepted, in.Token)
-	return false
 }
 
 func (f *facts) reject(in *Input, accepted history.Token) {
@@ -204,32 +186,28 @@ func (f *facts) late(m *opEntry[mutation]) {
 	f.mutations.remove(m)
 }
 
-func (f *leaseFacts) Observe(in *Input) bool {
-	if in.F == history.Renew {
+// client follows the mutations, and counts what no note tells.
+func (f *facts) client(in *Input) {
+	switch {
+	case in.Type == history.Invoke:
+		f.mutations.add(in.Op)
+	case in.F == history.Renew:
 		f.seen[LeaseRenewed]++
-	} else {
+	case in.F == history.Release:
 		f.seen[LeaseReleased]++
+	default:
+		f.end(in)
 	}
-	return false
 }
 
-func (f *begunFacts) Observe(in *Input) bool {
-	f.mutations.add(in.Op)
-	return false
-}
-
-func (n *endedFacts) Observe(in *Input) bool {
-	f := (*facts)(n)
+func (f *facts) end(in *Input) {
 	if in.Type == history.Fail && in.Error == history.Stale && !f.view.Store {
 		f.seen[StaleWriteAttempted]++
 		f.seen[StaleWriteRejected]++
 	}
-	m := f.mutations.find(in.Op)
-	if m == nil || in.Type == history.Info && f.stays(m) {
-		return false
+	if m := f.mutations.find(in.Op); m != nil && (in.Type != history.Info || !f.stays(m)) {
+		f.mutations.remove(m)
 	}
-	f.mutations.remove(m)
-	return false
 }
 
 // stays takes the end of a client's wait, and reports whether the mutation may

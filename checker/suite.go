@@ -40,9 +40,9 @@ type Suite struct {
 	config   Config
 	names    *names
 	monitors []Monitor
-	plan     *plan
-	watchers [manyGroups]*watcher // by group
 	facts    facts
+	watchers []observer // the monitors, and the facts last
+	wanted   *wanted
 	in       Input
 	broken   []int32 // the monitors violated so far, in order
 	results  []Result
@@ -52,34 +52,17 @@ type Suite struct {
 // keeps reports whether a suite keeps the operations that are over.
 func (c *Config) keeps() bool { return !c.Forget && c.Source == nil }
 
-// plan says who wants which events. It never changes after New.
-type plan struct {
-	groups [history.Note + 1][256]uint8 // by type and verb
-	list   []group
-}
-
-// manyGroups bounds the groups: there are fewer kinds of events.
-const manyGroups = 64
-
-// group is the kinds of events that the same ones want, and treat alike.
-type group struct {
-	interest       // one of the kinds
-	members  []int // by monitor; the facts come after the last one
-}
-
-// watcher is one of those who want the events of a group, and the next of them:
-// the shortest way from one to the other.
-type watcher struct {
-	observer
-	index int32
-	next  *watcher
-}
-
 type observer interface{ Observe(*Input) bool }
 
-// expert is an observer that leaves events of different kinds to different ones,
-// which then need not tell them apart.
-type expert interface{ expert(interest) observer }
+// wanted is by whom each kind of event is, by type and verb: places in a suite's
+// watchers. It never changes after New.
+type wanted [history.Note + 1][256][]int32
+
+func (w *wanted) add(watcher int, kinds []interest) {
+	for _, k := range kinds {
+		w[k.t][k.f] = append(w[k.t][k.f], int32(watcher))
+	}
+}
 
 // New makes a suite of the named properties for histories of the simulator,
 // which hold every server's notes. See [Config.New] for other histories.
@@ -93,10 +76,9 @@ func (c Config) New(properties []string) (*Suite, error) {
 	if c.Budget <= 0 {
 		c.Budget = DefaultBudget
 	}
-	s := &Suite{config: c, names: newNames(c.Header.Scopes == "global")}
+	s := &Suite{config: c, names: newNames(c.Header.Scopes == "global"), wanted: &wanted{}}
 	s.in.names = s.names
 	e := &env{names: s.names, config: c}
-	var watched [][]interest
 	for i, name := range properties {
 		p, err := Lookup(name)
 		if err != nil {
@@ -105,68 +87,22 @@ func (c Config) New(properties []string) (*Suite, error) {
 		if slices.Contains(properties[:i], name) {
 			continue
 		}
+		s.wanted.add(len(s.monitors), p.watch(c.View))
 		s.monitors = append(s.monitors, p.monitor(e))
-		watched = append(watched, p.watch(c.View))
 	}
 	s.facts = facts{view: c.View, untimed: e.untimed()}
 	s.facts.mutations.keep = c.keeps()
-	s.plan = s.newPlan(append(watched, factual(c.View)))
-	s.link()
+	s.wanted.add(len(s.monitors), factual(c.View))
+	s.watch()
 	return s, nil
 }
 
-// newPlan makes the groups: watched is what each monitor wants, and the facts.
-func (s *Suite) newPlan(watched [][]interest) *plan {
-	var wanted [history.Note + 1][256][]int
-	for i, list := range watched {
-		for _, w := range list {
-			wanted[w.t][w.f] = append(wanted[w.t][w.f], i)
-		}
+func (s *Suite) watch() {
+	s.watchers = make([]observer, 0, len(s.monitors)+1)
+	for _, m := range s.monitors {
+		s.watchers = append(s.watchers, m)
 	}
-	p := &plan{}
-	for t := range p.groups {
-		for f, members := range wanted[t] {
-			w := interest{history.Type(t), history.F(f)}
-			g := slices.IndexFunc(p.list, func(g group) bool {
-				return slices.EqualFunc(g.members, members, func(i, j int) bool { return i == j && s.observer(i, g.interest) == s.observer(j, w) })
-			})
-			if g < 0 {
-				g = len(p.list)
-				p.list = append(p.list, group{w, members})
-			}
-			p.groups[t][f] = uint8(g)
-		}
-	}
-	return p
-}
-
-// observer returns who takes such events for a member of a group.
-func (s *Suite) observer(i int, w interest) observer {
-	o := observer(&s.facts)
-	if i < len(s.monitors) {
-		o = s.monitors[i]
-	}
-	if x, ok := o.(expert); ok {
-		return x.expert(w)
-	}
-	return o
-}
-
-// link makes the chains of watchers.
-func (s *Suite) link() {
-	s.watchers = [manyGroups]*watcher{}
-	for n, g := range s.plan.list {
-		chain := make([]watcher, len(g.members))
-		for k, i := range g.members {
-			chain[k] = watcher{observer: s.observer(i, g.interest), index: int32(i)}
-			if k > 0 {
-				chain[k-1].next = &chain[k]
-			}
-		}
-		if len(chain) > 0 {
-			s.watchers[n] = &chain[0]
-		}
-	}
+	s.watchers = append(s.watchers, &s.facts)
 }
 
 // Observe takes the next event. It does not keep e.
@@ -174,22 +110,17 @@ func (s *Suite) Observe(e *history.Event) {
 	if e.Type > history.Note {
 		return
 	}
-	w := s.watchers[s.plan.groups[e.Type][e.F]%manyGroups]
-	if w == nil {
+	wanted := s.wanted[e.Type][e.F]
+	if len(wanted) == 0 {
 		return
 	}
 	s.in.take(e)
-	for ; w != nil; w = w.next {
-		if w.Observe(&s.in) {
-			s.broke(w.index)
+	for _, i := range wanted {
+		if s.watchers[i].Observe(&s.in) {
+			s.broken = append(s.broken, i)
 		}
 	}
 }
-
-// broke is apart from Observe, which is short without it.
-//
-//go:noinline
-func (s *Suite) broke(i int32) { s.broken = append(s.broken, i) }
 
 // Monitors returns the monitors, in the order of their properties' names at
 // New. An exhaustive search that interns the state of each feeds them through
@@ -277,7 +208,7 @@ func (s *Suite) Clone() *Suite {
 			r.rebind(c.names)
 		}
 	}
-	c.link()
+	c.watch()
 	return &c
 }
 
