@@ -44,7 +44,6 @@ type table struct {
 	list   []string
 	sorted []int32          // the numbers by name, once a key is asked for
 	index  map[string]int32 // only once list outgrows fewNames
-	last   int32            // the number found last
 	recent [16]int32        // by last byte, where names of one family differ: the number found last
 }
 
@@ -53,13 +52,6 @@ const fewNames = 12
 
 // id returns the number of s, a new one if it has none.
 func (t *table) id(s string) int32 {
-	if i := int(t.last); i >= len(t.list) || !history.Identical(t.list[i], s) {
-		t.last = t.number(s)
-	}
-	return t.last
-}
-
-func (t *table) number(s string) int32 {
 	recent := &t.recent[lastByte(s)&15]
 	if i := int(*recent); i >= len(t.list) || t.list[i] != s {
 		*recent = t.find(s)
@@ -148,10 +140,7 @@ type resolved struct {
 	leaseID                    Lease
 }
 
-// resolve finds the names of an event. They are good until the next one. It is
-// apart from those who ask, most of whom find them already resolved.
-//
-//go:noinline
+// resolve finds the names of an event. They are good until the next one.
 func (n *names) resolve(e *history.Event) *resolved {
 	scope, who := e.ScopeName(), e.Owner
 	if who == "" || e.Type != history.Note {

@@ -247,13 +247,7 @@ func (f *facts) believe(in *Input) {
 func (f *facts) disbelieve(in *Input) {
 	r := in.resolve()
 	list := at(&f.believers, r.scopeID)
-	for i, last := 0, len(*list)-1; i <= last; i++ { // a client is there at most once
-		if (*list)[i].client == r.clientID {
-			(*list)[i] = (*list)[last]
-			*list = (*list)[:last]
-			return
-		}
-	}
+	*list = slices.DeleteFunc(*list, func(b belief) bool { return b.client == r.clientID })
 }
 
 // manyRestarts bounds what is kept of processes that turn out to be no servers.
