@@ -121,7 +121,7 @@ func (f *witnessed) lift(t history.Token, l Lease, index int64) {
 
 func newLinearizability(e *env) *linearizability {
 	m := &linearizability{base: e.base("linearizable"), config: e.config}
-	m.open.keep = e.config.keeps()
+	m.open.keep = !e.config.Forget && e.config.Source == nil
 	m.Reset()
 	return m
 }

@@ -49,9 +49,6 @@ type Suite struct {
 	found    []Violation
 }
 
-// keeps reports whether a suite keeps the operations that are over.
-func (c *Config) keeps() bool { return !c.Forget && c.Source == nil }
-
 type observer interface{ Observe(*Input) bool }
 
 // wanted is by whom each kind of event is, by type and verb: places in a suite's
@@ -91,7 +88,6 @@ func (c Config) New(properties []string) (*Suite, error) {
 		s.monitors = append(s.monitors, p.monitor(e))
 	}
 	s.facts = facts{view: c.View, untimed: e.untimed()}
-	s.facts.mutations.keep = c.keeps()
 	s.wanted.add(len(s.monitors), factual(c.View))
 	s.watch()
 	return s, nil
