@@ -31,6 +31,8 @@ type conviction struct {
 	time  int64 // when it was noted
 }
 
+func (c *conviction) holds(time int64) bool { return c.until != 0 && c.until > time }
+
 func (m *believers) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
@@ -42,13 +44,25 @@ func (m *believers) Observe(in *Input) bool {
 		return false
 	}
 	*mine = conviction{until: in.Until, at: in.Index, time: in.Time}
-	for i, b := range *clients {
-		if int32(i) != in.client() && b.until > in.Time && in.Until > in.Time {
-			return m.violate([]int64{b.at, in.Index}, "%s believes at #%d in its lease, and so does %s since #%d, until %d%s",
-				m.names.clients.list[in.client()], in.Index, m.names.clients.list[i], b.at, b.until, inside(in.Resource))
-		}
+	if i := rival(*clients, in); i >= 0 && mine.holds(in.Time) {
+		b := (*clients)[i]
+		return m.violate([]int64{b.at, in.Index}, "%s believes at #%d in its lease, and so does %s since #%d, until %d%s",
+			in.ClientName(), in.Index, m.names.clients.list[i], b.at, b.until, inside(in.Resource))
 	}
 	return false
+}
+
+// rival returns who else believes at an event, -1 if nobody does. Of several it is
+// the one whose note is the oldest: how clients are numbered depends on what else
+// is judged, and must not show in a message.
+func rival(clients []conviction, in *Input) int {
+	found := -1
+	for i := range clients {
+		if int32(i) != in.client() && clients[i].holds(in.Time) && (found < 0 || clients[i].at < clients[found].at) {
+			found = i
+		}
+	}
+	return found
 }
 
 func (m *believers) AppendKey(b []byte) []byte {

@@ -29,12 +29,15 @@ func drawEvent(t *rapid.T) history.Event {
 	client := rapid.IntRange(0, 1).Draw(t, "client")
 	e.Process = string(rune('A' + client))
 	f := rapid.SampledFrom([]history.F{
-		history.Acquire, history.Renew, history.Release, history.Write, history.Write, history.Read, history.Raise,
+		history.Acquire, history.Renew, history.Release, history.Write, history.Write, history.CAS, history.Read, history.Raise,
 		history.Grant, history.Renewed, history.Expire, history.Released, history.Apply, history.Apply, history.Reject, history.Served, history.Raised,
+		history.Believe, history.Disbelieve,
 	}).Draw(t, "f")
 	e.F = f
 	verb := f
-	if f.IsServerNote() {
+	if f == history.Believe || f == history.Disbelieve {
+		e.Type, e.Until = history.Note, rapid.Int64Range(0, 3).Draw(t, "until")
+	} else if f.IsServerNote() {
 		e.Type, e.Owner = history.Note, e.Process
 		e.Process = "L"
 		e.Expires = rapid.Int64Range(0, 3).Draw(t, "expires")
@@ -45,10 +48,13 @@ func drawEvent(t *rapid.T) history.Event {
 	if e.Type == history.Fail && rapid.Bool().Draw(t, "stale") {
 		e.Error, e.Highest = history.Stale, e.Token+1
 	}
-	if f == history.Write || f == history.Read && e.Type == history.OK {
+	if f.IsMutation() || f == history.Read && e.Type == history.OK {
 		e.Value = history.IntValue(int64(e.Token))
 	}
-	e.Op = 1 + int64(verb) + 16*int64(client) + 32*int64(e.Resource[0])
+	if f == history.CAS {
+		e.Expect = history.IntValue(rapid.Int64Range(1, 2).Draw(t, "expect"))
+	}
+	e.Op = 1 + int64(verb) + 16*int64(client) + 32*int64(e.Resource[0]) + e.Expect.Num<<40
 	if verb.IsStore() && e.Lease != "" {
 		e.Op += 8192 * (int64(e.Token) + 4*int64(e.Lease[0]))
 	} else if verb.IsStore() {
