@@ -12,7 +12,7 @@ type opTable[T any] struct {
 	// of their beginnings. The table then grows with the history.
 	keep  bool
 	shift uint8    // makes a place in slots of a hash
-	used  int      // how many slots are
+	used  int      // how many slots are not empty
 	slots []uint32 // a hash table of places in ops, plus one; 0 is empty
 	ops   []opEntry[T]
 	free  []uint32 // places in ops that are not in use
@@ -48,15 +48,16 @@ func (t *opTable[T]) find(op int64) *opEntry[T] {
 	return nil
 }
 
-// add opens an operation, and reports whether one of that number was open: it is
-// removed. The result is valid until the next add.
+// add opens an operation, and reports whether one of that number was open: it no
+// longer is. The result is valid until the next add.
 func (t *opTable[T]) add(op int64) (o *opEntry[T], twice bool) {
 	if 2*t.used >= len(t.slots) || len(t.ops) == cap(t.ops) {
 		t.grow()
 	}
 	i := t.slot(op)
-	if t.slots[i] != 0 {
-		twice = t.drop(op)
+	if p := t.slots[i]; p != 0 {
+		twice, t.ops[p-1].open = t.ops[p-1].open, false
+		t.vacate(i)
 		i = t.slot(op)
 	}
 	t.used++
@@ -89,30 +90,18 @@ func (t *opTable[T]) grow() {
 	}
 }
 
-// drop removes what the table has under a number, and reports whether it was open.
-func (t *opTable[T]) drop(op int64) bool {
-	o := &t.ops[t.slots[t.slot(op)]-1]
-	open := o.open
-	if o.open = false; t.keep {
-		t.used--
-		t.closeGap(t.slot(op))
-	} else {
-		t.forget(op)
-	}
-	return open
-}
-
-// remove drops an operation that is open.
+// remove closes an operation that is open.
 func (t *opTable[T]) remove(o *opEntry[T]) {
-	o.open = false
-	if !t.keep {
-		t.forget(o.op)
+	if o.open = false; !t.keep {
+		t.vacate(t.slot(o.op))
 	}
 }
 
-func (t *opTable[T]) forget(op int64) {
-	i := t.slot(op)
-	t.free = append(t.free, t.slots[i]-1)
+// vacate gives slot i back, and the place that it names unless that is kept.
+func (t *opTable[T]) vacate(i uint) {
+	if !t.keep {
+		t.free = append(t.free, t.slots[i]-1)
+	}
 	t.used--
 	t.closeGap(i)
 }
@@ -144,7 +133,7 @@ func (t *opTable[T]) clone() opTable[T] {
 	return c
 }
 
-// reset empties the table in time that depends on its use, not on its size.
+// reset empties the table, at no cost where it is empty, and keeps its memory.
 func (t *opTable[T]) reset() {
 	if t.used > 0 {
 		clear(t.slots)

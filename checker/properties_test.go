@@ -357,6 +357,10 @@ var verdicts = []verdict{
 		L grant token=1 lease=b owner=B
 		store reject op=1 token=1 lease=a highest=1
 	`, ""},
+	{"no-false-fencing", "a rejection that names no lease does not contradict the grant", timed, `
+		L grant op=1 token=42 lease=b owner=B
+		store reject op=2 token=42 highest=99
+	`, "token 42 rejected at #2 (greatest 99) though it is the latest grant, of #1 (orders/7)"},
 	{"no-false-fencing", "a latest grant below the fence is refused for ever: the counter went back", timed, `
 		L grant token=5 lease=a owner=A
 		L grant token=2 lease=b owner=B

@@ -51,8 +51,8 @@ type Suite struct {
 
 type observer interface{ Observe(*Input) bool }
 
-// wanted is by whom each kind of event is, by type and verb: places in a suite's
-// watchers. It never changes after New.
+// wanted says who wants which events: by type and verb, places among a suite's
+// watchers. It never changes after New, and clones share it.
 type wanted [history.Note + 1][256][]int32
 
 func (w *wanted) add(watcher int, kinds []interest) {
@@ -93,6 +93,7 @@ func (c Config) New(properties []string) (*Suite, error) {
 	return s, nil
 }
 
+// watch lists the watchers, each of which wanted knows by its place.
 func (s *Suite) watch() {
 	s.watchers = make([]observer, 0, len(s.monitors)+1)
 	for _, m := range s.monitors {
