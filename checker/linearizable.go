@@ -195,13 +195,13 @@ func (m *linearizability) end(in *Input) {
 	m.open.remove(e)
 }
 
-// allows reports whether a reply ok is what the specification gave at the
-// operation's point.
+// allows reports whether an ok is what the specification gave at the operation's
+// point.
 func (o *openOp) allows(in *Input) bool {
 	return o.point == okPoint(o.f) && (o.point != served || sameValue(in.Value, o.answer))
 }
 
-// reply compares any other reply with that.
+// reply judges a reply that is not an ok which the specification allows.
 func (m *linearizability) reply(in *Input, o *openOp) {
 	switch {
 	case in.Type == history.Info:

@@ -52,6 +52,14 @@ var storeVerdicts = []verdict{
 		store apply op=4 token=2 owner=B value=1 basis=1
 	`, "a write with token 2 applied at #3 was based on the value of #1, which a late write of no token had changed at #2 (orders/7)"},
 
+	{"fence-survives", "one fence for every scope sinks in whichever is served", global, `
+		store apply op=1 token=2 highest=2 r=x
+		store apply op=2 token=1 highest=1 r=y
+	`, "the store's greatest token was 2 at #1 and is 1 at #2 (y)"},
+	{"fence-survives", "the fences of two scopes have nothing to do with each other", timed, `
+		store apply op=1 token=2 highest=2 r=x
+		store apply op=2 token=1 highest=1 r=y
+	`, ""},
 	{"fence-survives", "the fence is down after the crash", timed, `
 		store apply op=1 token=2 highest=2 value=20
 		store crash
@@ -203,6 +211,40 @@ var storeVerdicts = []verdict{
 		A invoke release op=2 lease=a
 		A ok release op=2 lease=a
 	`, "a lease was released at #4 that had ended at #2 (orders/7)"},
+	{"lease-identity", "clients: a renewal after the release is refused by right", timed, `
+		A invoke release op=1 lease=a
+		A ok release op=1 lease=a
+		A invoke renew op=2 lease=a
+		A fail renew op=2 lease=a
+	`, ""},
+	{"lease-identity", "clients: a renewal that began after the release resurrects", timed, `
+		A invoke release op=1 lease=a
+		A ok release op=1 lease=a
+		A invoke renew op=2 lease=a
+		A ok renew op=2 lease=a
+	`, "a lease was renewed at #4 that had ended at #2 (orders/7)"},
+	{"lease-identity", "a renewal of unknown outcome takes effect on another's lease", timed, `
+		A invoke renew op=3 token=1 lease=a
+		A info renew op=3 token=1 lease=a
+		L renewed op=3 token=2 lease=b owner=B
+	`, "the request at #1 took effect at #3 on another lease than it presented (orders/7)"},
+	{"lease-identity", "a request that was answered is over", timed, `
+		A invoke renew op=3 token=1 lease=a
+		A fail renew op=3 token=1 lease=a
+		L renewed op=3 token=2 lease=b owner=B
+	`, ""},
+	{"lease-identity", "a lease that ends again and again takes one place of those remembered", timed, `
+		L expire token=1 lease=a owner=A
+		L expire token=2 lease=b owner=B
+		L expire token=2 lease=b owner=B
+		L expire token=2 lease=b owner=B
+		L expire token=2 lease=b owner=B
+		L renewed token=1 lease=a owner=A
+	`, "a lease was renewed at #6 that had ended at #1 (orders/7)"},
+	{"lease-identity", "a renewal that names no lease is of none that ended", timed, `
+		L expire token=1 lease=a owner=A
+		L renewed token=1 owner=A
+	`, ""},
 	{"lease-identity", "a renewal takes effect on another's lease", timed, `
 		L grant token=2 lease=b owner=B
 		A invoke renew op=3 token=1 lease=a
@@ -248,6 +290,13 @@ var storeVerdicts = []verdict{
 		A believe t=1 token=1 lease=a owner=A until=10
 		B believe t=5 token=2 lease=b owner=B until=15
 	`, "B believes at #2 in its lease, and so does A since #1, until 10000000000 (orders/7)"},
+	{"exclusive-belief", "of two that believe, by a clock that went back, the first is named", timed, `
+		C disbelieve t=0
+		B disbelieve t=0
+		A believe t=1 until=3
+		B believe t=5 until=8
+		C believe t=2 until=9
+	`, "C believes at #5 in its lease, and so does A since #3, until 3000000000 (orders/7)"},
 	{"exclusive-belief", "the first belief has run out", timed, `
 		A believe t=1 token=1 lease=a owner=A until=10
 		B believe t=10 token=2 lease=b owner=B until=20
