@@ -84,7 +84,7 @@ func buildTextbook(w *sim.World, s Setup) {
 	c.begin(&s)
 	c.spawnServers(w, &s)
 	for i := range s.Params.Clients {
-		w.Spawn(clientName(i), c.workers[i].start)
+		w.Spawn(clientName(i), c.newWorker[i])
 	}
 }
 
@@ -94,9 +94,10 @@ type cast struct {
 	cfg        model.HolderConfig
 	manager    role[model.LeaseManager]
 	store      role[model.FencedStore]
-	workers    []*workerRole
-	newStore   func() sim.Handler
+	workers    []role[worker]
 	newManager func() sim.Handler
+	newStore   func() sim.Handler
+	newWorker  []func() sim.Runner
 }
 
 // role is the memory of a process. Each incarnation of a run has its own: tasks of a
@@ -117,18 +118,21 @@ func (r *role[T]) take() *T {
 
 // begin makes c ready for a run.
 func (c *cast) begin(s *Setup) {
-	if c.newStore == nil {
+	c.cfg = holderConfig(s)
+	if c.newManager == nil {
 		c.newManager, c.newStore = c.startManager, c.startStore
 	}
-	c.cfg = holderConfig(s)
-	c.manager.taken, c.store.taken = 0, 0
-	for i := int64(len(c.workers)); i < s.Params.Clients; i++ {
-		r := &workerRole{cfg: &c.cfg}
-		r.start = r.incarnate
-		c.workers = append(c.workers, r)
+	for i := len(c.workers); i < int(s.Params.Clients); i++ {
+		c.workers = append(c.workers, role[worker]{})
+		c.newWorker = append(c.newWorker, func() sim.Runner {
+			w := c.workers[i].take()
+			w.cfg = &c.cfg
+			return w
+		})
 	}
-	for _, r := range c.workers {
-		r.taken = 0
+	c.manager.taken, c.store.taken = 0, 0
+	for i := range c.workers {
+		c.workers[i].taken = 0
 	}
 }
 
@@ -172,18 +176,6 @@ type worker struct {
 func (c *worker) Run(p *sim.Proc) {
 	c.holder.Init(p, *c.cfg)
 	c.holder.Run(p.Context())
-}
-
-type workerRole struct {
-	role[worker]
-	cfg   *model.HolderConfig
-	start func() sim.Runner
-}
-
-func (r *workerRole) incarnate() sim.Runner {
-	c := r.take()
-	c.cfg = r.cfg
-	return c
 }
 
 func holderConfig(s *Setup) model.HolderConfig {
