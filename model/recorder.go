@@ -10,6 +10,8 @@ import (
 )
 
 // Sink gets events: a suite of monitors is one, and so is a function by [SinkFunc].
+// Whoever tells an event uses its memory again: a sink copies what it keeps, and
+// changes nothing.
 type Sink interface{ Observe(e *history.Event) }
 
 // SinkFunc is a function as a [Sink].
@@ -22,7 +24,7 @@ func (f SinkFunc) Observe(e *history.Event) { f(e) }
 // and hands it on, event by event.
 type Recorder struct {
 	World *sim.World
-	// Sink gets every event, and must copy what it keeps.
+	// Sink gets every event. It must be set.
 	Sink Sink
 	// Full asks the world for everything, messages included; otherwise only for
 	// what a judgement needs: crashes, restarts, and copies of messages.

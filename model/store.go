@@ -17,15 +17,16 @@ import (
 type FencedStore struct {
 	cfg     Config
 	cells   []cell
-	valid   []string            // leases that StoreCachesCheck has found valid
-	ops     []int64             // operations served
-	replies []any               // their answers, each a Reply
-	served  [servedWords]uint64 // bit n: some op is n, modulo their number
+	valid   []string                // leases that StoreCachesCheck has found valid
+	ops     []int64                 // operations served
+	replies []any                   // their answers, each a Reply
+	filter  [filterBits / 64]uint64 // bit op % filterBits is set for each of ops
 	busy    sim.Mutex
 	told    history.Event
 }
 
-const servedWords = 4
+// filterBits is a few times as many as the operations of a short run.
+const filterBits = 256
 
 // cell is the state of one resource.
 type cell struct {
@@ -55,8 +56,8 @@ func (s *FencedStore) Init(cfg Config) {
 		s.ops, s.replies = make([]int64, 0, manyOps), make([]any, 0, manyOps)
 	}
 	s.cfg, s.cells, s.valid = cfg, s.cells[:0], s.valid[:0]
-	s.ops, s.replies, s.served = s.ops[:0], s.replies[:0], [servedWords]uint64{}
-	s.busy = sim.Mutex{}
+	s.ops, s.replies = s.ops[:0], s.replies[:0]
+	s.filter, s.busy = [filterBits / 64]uint64{}, sim.Mutex{}
 }
 
 // State declares the store's memory to an exhaustive search.
@@ -159,9 +160,10 @@ func (s *FencedStore) collect(timer any) {
 	}
 }
 
-// find returns where the answer to an operation is, or -1.
+// find returns where the answer to an operation is, or -1: mostly there is none, and
+// the filter knows.
 func (s *FencedStore) find(op int64) int {
-	if n := uint64(op); s.served[n/64%servedWords]>>(n%64)&1 == 0 {
+	if n := uint64(op) % filterBits; s.filter[n/64]>>(n%64)&1 == 0 {
 		return -1
 	}
 	return slices.Index(s.ops, op)
@@ -170,8 +172,8 @@ func (s *FencedStore) find(op int64) int {
 // keep remembers the answer to an operation.
 func (s *FencedStore) keep(op int64, reply any) {
 	s.ops, s.replies = append(s.ops, op), append(s.replies, reply)
-	n := uint64(op)
-	s.served[n/64%servedWords] |= 1 << (n % 64)
+	n := uint64(op) % filterBits
+	s.filter[n/64] |= 1 << (n % 64)
 }
 
 func (s *FencedStore) cell(resource string) *cell {

@@ -23,8 +23,9 @@ type Options struct {
 	// Timing is the semantics of time: Timed but for the schedules of an exhaustive
 	// search.
 	Timing sim.Timing
-	// NoDigest is for a search: Run and Steer leave out the digest of a run until
-	// Recheck compares it with another. That takes a tenth less time.
+	// NoDigest makes Run and Steer leave Result.Digest 0, but in one run of twenty: in
+	// those that Recheck repeats whatever came of them. Recheck makes the digest of the
+	// others that it repeats. That saves a search a tenth of its time.
 	NoDigest bool
 }
 
@@ -56,7 +57,7 @@ type Outcome struct {
 	Inconclusive []string
 	Sometimes    checker.Counts
 
-	sample bool // of those that Recheck repeats even if nothing broke
+	sample bool // Recheck repeats it even if nothing broke
 }
 
 // InitialValue is what every resource of a simulation holds at first.
@@ -137,7 +138,7 @@ func (r *Runner) start(p *Plan, want wanted) Outcome {
 	return r.search(&p.Params, p.Seed, &r.under, want)
 }
 
-// search is run for a chooser drawn from seed.
+// search is run for a chooser that was drawn from seed.
 func (r *Runner) search(p *Params, seed uint64, c sim.Chooser, want wanted) Outcome {
 	sample := rerun(seed)
 	if sample || !r.opt.NoDigest {
@@ -305,9 +306,10 @@ const rerunEvery = 20
 // every shard has its part.
 func rerun(seed uint64) bool { return sim.Scramble(seed)%rerunEvery == 0 }
 
-// Recheck runs the schedule of a failure, and of some passes, once more and
-// compares the digests: o is the outcome of p at seed, and becomes that of the
-// repetition. The error is a *[NondeterminismError] that names the seed.
+// Recheck repeats a failure, and one pass of twenty, and compares the digests: o is
+// the outcome of the last run, with p at seed, and becomes that of the repetition. A
+// failure without a digest is repeated twice. The error wraps a
+// *[NondeterminismError] and names the seed.
 func (r *Runner) Recheck(seed uint64, p *Params, o *Outcome) error {
 	if len(o.Violations) == 0 && !o.sample {
 		return nil

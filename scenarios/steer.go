@@ -2,9 +2,9 @@ package scenarios
 
 import "staleproof/sim"
 
-// Steer runs the scenario with a chooser, drawn from seed, and judges it. The
-// decisions that were taken are in the outcome, so that [Runner.Replay] repeats the
-// run.
+// Steer runs the scenario with a chooser and judges it. The decisions that were taken
+// are in the outcome, so that [Runner.Replay] repeats the run. The seed that the
+// chooser was drawn from says whether [Runner.Recheck] repeats a pass.
 func (r *Runner) Steer(p *Params, seed uint64, c sim.Chooser) Outcome {
 	return r.search(p, seed, c, 0)
 }

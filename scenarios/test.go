@@ -174,7 +174,7 @@ func (u *userTest) try(seed uint64, p *Plan) Outcome {
 		want = record
 	}
 	o := u.r.start(p, want)
-	o.sample = rerun(seed) // the first seed is
+	o.sample = rerun(seed) // not the plan's own seed: the first run must be repeated
 	if seed == 0 {
 		u.first = u.r.recorded(&p.Params)
 	}

@@ -33,10 +33,11 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// Rest is Sleep for a task that only waits for its next turn, such as one that
-// renews a lease: it reports whether ctx goes on, and where it does not, because
-// the process has crashed or the run is over, the task must return. Sleep does not
-// return then, but unwinding a stack costs as much as ten events.
+// Rest is [Sleep] for a loop that waits for its next turn, such as one that renews a
+// lease. It reports whether the task goes on. Where it does not, because ctx has
+// ended, the process has crashed or the run is over, the task must return: whatever
+// a dead task still does, nothing of it reaches the world. Sleep unwinds the stack of
+// a dead task instead, which costs as much as ten events.
 func Rest(ctx context.Context, d time.Duration) bool {
 	c, ok := ctx.(*procContext)
 	if !ok || c.timed || d <= 0 {

@@ -39,8 +39,8 @@ type Config struct {
 	Epsilon int64
 	// MaxEvents ends a run that does not end; 0 means 100,000.
 	MaxEvents int64
-	// NoDigest leaves Result.Digest 0, for a run that is compared with no other:
-	// hashing what processes report costs as much as a tenth of the run.
+	// NoDigest leaves Result.Digest 0 and changes nothing else. It is for a run that
+	// is compared with no other: hashing what processes report is a tenth of the work.
 	NoDigest bool
 }
 
