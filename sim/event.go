@@ -67,8 +67,7 @@ func (w *World) stale(e *entry) bool {
 // drop takes the stale first entry off the queue. If it is the entry of a task
 // that waits longer now, it is scheduled again.
 func (w *World) drop() {
-	w.nears--
-	e := w.near[w.nears]
+	e := w.take()
 	if e.kind == atTimer {
 		w.freeFlight(e.ref)
 		return

@@ -72,13 +72,26 @@ func (w *World) peek() *entry {
 	return w.fetch()
 }
 
-// fetch makes the first entry of the queue near.
+// fetch makes the first entry of the queue near. Where time does not order them,
+// nothing is near: the queue is where all of them are looked for.
 func (w *World) fetch() *entry {
-	if len(w.queue) == 0 {
+	switch {
+	case len(w.queue) == 0:
 		return nil
+	case w.cfg.Timing != Timed:
+		return &w.queue[0]
 	}
 	w.near[0], w.nears = w.queue.remove(0), 1
 	return &w.near[0]
+}
+
+// take removes the next entry; there is one.
+func (w *World) take() entry {
+	if w.nears == 0 {
+		return w.queue.remove(0)
+	}
+	w.nears--
+	return w.near[w.nears]
 }
 
 // queue is a binary heap of entries by time, then order of scheduling.

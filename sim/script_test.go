@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -273,6 +275,38 @@ func TestScriptFindings(t *testing.T) {
 		s.Advance(time.Second)
 		if r := s.End(); r.End != x.want {
 			t.Errorf("ended with %s, want %s", r.End, x.want)
+		}
+	}
+}
+
+// TestScriptOfAnyTiming: a script loses nothing that happens in a world where time
+// does not say what is next.
+func TestScriptOfAnyTiming(t *testing.T) {
+	for _, timing := range []Timing{Timed, Untimed, Bounded} {
+		w := NewWorld(Config{Timing: timing, Latency: milli}, Calm{}, nil)
+		defer w.Close()
+		var told []string
+		spawn(w, "A", func(p *Proc) {
+			for i := range 3 {
+				v, err := p.Call(1, i, time.Second)
+				told = append(told, fmt.Sprint(v, " ", err))
+			}
+			p.Sleep(time.Second)
+			told = append(told, "slept")
+		})
+		serve(w, "S", func(p *Proc, m Message) { p.Reply(m, 10+m.Body.(int)) })
+		s := w.Script()
+		s.Settle()
+		want := []string{"10 <nil>", "11 <nil>", "12 <nil>"}
+		if !slices.Equal(told, want) {
+			t.Errorf("%s, settled: expected %q, found %q", timing, want, told)
+		}
+		if timing == Bounded {
+			continue // it ticks for ever
+		}
+		s.Advance(2 * time.Second)
+		if want = append(want, "slept"); !slices.Equal(told, want) {
+			t.Errorf("%s, later: expected %q, found %q", timing, want, told)
 		}
 	}
 }

@@ -117,7 +117,7 @@ type World struct {
 	decisions Schedule
 
 	queue    queue
-	near     [8]entry // the next ones, before all of the queue; the very next is the last
+	near     [8]entry // under Timed: the next ones, before all of the queue; the very next is the last
 	nears    int      // of them are in use
 	seq      uint64
 	flights  []flight
@@ -127,9 +127,9 @@ type World struct {
 	flying   int     // messages on their way
 	running  int     // Runners that have not returned
 	cuts     []cut
-	receiver ID // of the message that the network is asked about
-	ties     []entry
-	whom     []ID // the ties concern, if untier wants to know
+	receiver ID      // of the message that the network is asked about
+	ties     []entry // of the same time, as they were taken
+	whom     []ID    // the processes of those that are not stale
 	worldPicks,
 	worldTies,
 	worldNexts uint32
