@@ -81,6 +81,20 @@ var stories = []struct {
 		A deliver to=store op=2 message=1 t=37
 		store apply op=2 token=41 lease=91cd highest=42 t=37
 	`},
+	{"sent-without-token-unnoted", "no-stale-write", timed, `
+		L grant op=1 token=41 lease=91cd owner=A expires=10 t=0
+		A invoke write op=2 token=41 lease=91cd value=10 t=1
+		A send to=store op=2 message=1 t=1
+		L expire op=1 token=41 lease=91cd owner=A t=10
+		L grant op=3 token=42 lease=77aa owner=B expires=21 t=11
+		B invoke write op=4 token=42 lease=77aa value=20 t=12
+		B send to=store op=4 token=42 message=7 t=12
+		B deliver to=store op=4 token=42 message=7 t=12
+		store apply op=4 token=42 lease=77aa t=12
+		B ok write op=4 token=42 t=13
+		A deliver to=store op=2 message=1 t=37
+		store apply op=2 token=41 lease=91cd t=37
+	`},
 	{"clients-alone", "linearizable", timed, `
 		A invoke acquire op=1
 		A ok acquire op=1 token=41 lease=91cd

@@ -253,6 +253,8 @@ func (x *explainer) stalled(arrived, note int) int {
 func (x *explainer) whyApplied() string {
 	e, brought := &x.events[x.last], x.quoted[len(x.quoted)-2]
 	switch k := x.operation(e.Op); {
+	case x.tokenless(k) && e.Highest == 0:
+		return "the request carried no token"
 	case x.tokenless(k):
 		return fmt.Sprintf("the request carried no token, so that %s, which knew of token %d, could not tell", server(e), e.Highest)
 	case e.Highest != 0 && e.Highest < x.before():

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -177,4 +178,33 @@ func TestResetIsNew(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A suite that met too many names forgets them when it is reset, and then knows
+// nobody by an old number.
+func TestResetForgetsManyNames(t *testing.T) {
+	s, err := New([]string{"exclusive-belief"}, timed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	believe := func(index int64, client string) {
+		s.Observe(&history.Event{Index: index, Process: client, Type: history.Note, F: history.Believe, Resource: "x", Until: index + 1, Time: index})
+	}
+	a, b := "A", "B"
+	believe(1, a)
+	for i := range int64(manyNames) {
+		believe(2*i+3, fmt.Sprint(i, "z"))
+	}
+	if s.Violated() {
+		t.Fatalf("%v, want none: each belief is over when the next begins", s.Violations())
+	}
+	s.Reset()
+	if n := len(s.names.clients.list); n != 0 {
+		t.Errorf("%d names are kept", n)
+	}
+	s.Observe(&history.Event{Index: 1, Process: b, Type: history.Note, F: history.Believe, Resource: "x", Until: 9})
+	s.Observe(&history.Event{Index: 2, Process: a, Type: history.Note, F: history.Believe, Resource: "x", Until: 9})
+	if !s.Violated() {
+		t.Error("two clients believe, and are taken for one")
+	}
 }

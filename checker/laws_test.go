@@ -147,7 +147,12 @@ func TestCloneIsIndependent(t *testing.T) {
 				feed(clone, events[at+i:at+i+1])
 			}
 		}
+		stranger := history.Event{Index: 99, Process: "stranger", Type: history.Invoke, F: history.Write, Op: 99, Resource: "elsewhere"}
+		second.Observe(&stranger)
 		second.Reset()
+		if slices.Contains(original.names.clients.list, "stranger") || slices.Contains(clone.names.clients.list, "stranger") {
+			t.Fatal("a name that one clone met is known to others")
+		}
 		want, key := judgement(undisturbed), undisturbed.AppendKey(nil)
 		if a, b := judgement(original), judgement(clone); a != want || b != want {
 			t.Fatalf("original:\n%s\nclone:\n%s\nwant:\n%s", a, b, want)

@@ -29,6 +29,15 @@ func TestOpTableIsAMap(t *testing.T) {
 			if !table.keep && table.used != len(want) {
 				t.Fatalf("%d operations, want %d", table.used, len(want))
 			}
+			open := 0
+			for i := range table.ops {
+				if table.ops[i].open {
+					open++
+				}
+			}
+			if open != len(want) {
+				t.Fatalf("%d operations are open, want %d", open, len(want))
+			}
 			for op := int64(-2); op <= 41; op++ {
 				got := table.find(op)
 				if v, ok := want[op]; ok != (got != nil) || ok && got.rec != v {

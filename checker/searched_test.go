@@ -66,5 +66,8 @@ func TestSearchIsBounded(t *testing.T) {
 		if r.Outcome != test.want || !strings.Contains(said, test.says) {
 			t.Errorf("%s: want %s and %q, found %s and %q", test.reason, test.want, test.says, r.Outcome, said)
 		}
+		if calls, _ := logOf(EventsOf(h), newNames(false)); test.model == "fenced" && len(calls) != searched+1 {
+			t.Errorf("%s: %d operations are kept for the search, want %d", test.reason, len(calls), searched+1)
+		}
 	}
 }

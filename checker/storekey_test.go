@@ -68,6 +68,18 @@ func TestKeys(t *testing.T) {
 			B info write op=2 token=1
 			store reject op=2 token=1 highest=2
 		`},
+		{"an operation that was refused is over once its client waits no longer", aided, "", `
+			A invoke raise op=1 token=2
+			store raised op=1 token=2
+			A ok raise op=1 token=2
+		`, `
+			A invoke raise op=1 token=2
+			store raised op=1 token=2
+			A ok raise op=1 token=2
+			B invoke write op=2 token=1
+			store reject op=2 token=1 highest=2
+			B info write op=2 token=1
+		`},
 		{"an unknown operation that was applied is over", aided, "", `
 			B invoke write op=2 token=1 value=1
 			store apply op=2 token=1
@@ -95,6 +107,12 @@ func TestKeys(t *testing.T) {
 		`},
 		{"another value is under way", aided, "linearizable",
 			"A invoke write op=1 token=1 value=1", "A invoke write op=1 token=1 value=2"},
+		{"another value is expected", aided, "linearizable",
+			"A invoke cas op=1 token=1 value=2 expect=1", "A invoke cas op=1 token=1 value=2 expect=3"},
+		{"what a write says of an expected value does not matter", aided, "",
+			"A invoke write op=1 token=1 value=2 expect=1", "A invoke write op=1 token=1 value=2 expect=3"},
+		{"nobody believes any longer", aided, "",
+			"A believe r=x until=9\nA disbelieve r=x", "B believe r=y until=9\nB disbelieve r=y"},
 		{"applied already", aided, "linearizable", `
 			A invoke write op=1 token=1 value=1
 			B invoke write op=2 token=1 value=1
@@ -200,7 +218,7 @@ func TestKeys(t *testing.T) {
 		`},
 	}
 	for _, tt := range tests {
-		properties := allNames()[:7] // those that these pairs were made for
+		properties := append(allNames()[:7], "exclusive-belief") // those that these pairs were made for
 		if tt.differ != "" {
 			properties = []string{tt.differ}
 		}

@@ -52,6 +52,35 @@ var storeVerdicts = []verdict{
 		store apply op=4 token=2 owner=B value=1 basis=1
 	`, "a write with token 2 applied at #3 was based on the value of #1, which a late write of no token had changed at #2 (orders/7)"},
 
+	{"linearizable", "a write that takes effect a second time undoes another", timed, `
+		A invoke write op=1 token=1 value=1
+		store apply op=1 token=1
+		B invoke write op=2 token=1 value=2
+		B invoke read op=3 token=1
+		store served op=3 token=1
+		B ok read op=3 token=1 value=1
+		store apply op=2 token=1
+		B ok write op=2 token=1
+		B invoke read op=4 token=1
+		store served op=4 token=1
+		B ok read op=4 token=1 value=2
+		store apply op=1 token=1
+		A ok write op=1 token=1
+		B invoke read op=5 token=1
+		store served op=5 token=1
+		B ok read op=5 token=1 value=1
+	`, "write 1 with token 1 took effect a second time at #12 (orders/7)"},
+	{"linearizable", "the first acceptance of the greatest token is quoted", timed, `
+		B invoke raise op=1 token=2
+		store raised op=1 token=2
+		B ok raise op=1 token=2
+		B invoke write op=2 token=2 value=2
+		store apply op=2 token=2
+		B ok write op=2 token=2
+		A invoke write op=3 token=1 value=1
+		store apply op=3 token=1
+		A ok write op=3 token=1
+	`, "the store accepted write 1 with token 1 at #8 although token 2 was accepted at #2 (orders/7)"},
 	{"fence-survives", "one fence for every scope sinks in whichever is served", global, `
 		store apply op=1 token=2 highest=2 r=x
 		store apply op=2 token=1 highest=1 r=y
@@ -297,6 +326,10 @@ var storeVerdicts = []verdict{
 		B believe t=5 until=8
 		C believe t=2 until=9
 	`, "C believes at #5 in its lease, and so does A since #3, until 3000000000 (orders/7)"},
+	{"exclusive-belief", "who gave up believes at no time, be it before zero", timed, `
+		A disbelieve t=-9
+		B believe t=-5 until=8
+	`, ""},
 	{"exclusive-belief", "the first belief has run out", timed, `
 		A believe t=1 token=1 lease=a owner=A until=10
 		B believe t=10 token=2 lease=b owner=B until=20
