@@ -113,7 +113,7 @@ func (in *Input) fence() int32 { return in.resolve().fenceID }
 func (in *Input) client() int32 { return in.resolve().clientID }
 
 // lease is the identity of the lease, 0 when the event names none.
-func (in *Input) lease() Lease { return in.resolve().leaseID }
+func (in *Input) lease() identity { return in.resolve().leaseID }
 
 func (in *Input) resolve() *resolved {
 	if in.resolved == nil {

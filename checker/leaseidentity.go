@@ -42,7 +42,7 @@ type asked struct {
 	client int32
 	scope  int32
 	f      history.F
-	lease  Lease
+	lease  identity
 	at     int64
 }
 
@@ -51,7 +51,7 @@ type endings [manyEndings]ending
 
 // ending is a lease that ended, and where.
 type ending struct {
-	lease Lease
+	lease identity
 	at    int64
 }
 
@@ -104,7 +104,7 @@ func (m *identities) asks(in *Input) {
 }
 
 // find returns the place of a lease, and len(s) if it has none.
-func (s *endings) find(l Lease) int {
+func (s *endings) find(l identity) int {
 	for i := range s {
 		if s[i].lease == l {
 			return i

@@ -29,17 +29,17 @@ var linearizable = Property{
 // lease that brought it.
 type fence struct {
 	token history.Token
-	lease Lease
+	lease identity
 }
 
 // accepts is the rule of the fenced store: a greater token, or the same one
 // from the same lease.
-func (f *fence) accepts(t history.Token, l Lease) bool {
+func (f *fence) accepts(t history.Token, l identity) bool {
 	return t > f.token || t == f.token && sameLease(f.lease, l)
 }
 
 // lift makes an accepted token the fence.
-func (f *fence) lift(t history.Token, l Lease) {
+func (f *fence) lift(t history.Token, l identity) {
 	if t > f.token || f.lease == 0 {
 		*f = fence{t, l}
 	}
@@ -48,7 +48,7 @@ func (f *fence) lift(t history.Token, l Lease) {
 // readable reports whether the fence lets a read pass. One without a token asks
 // for no protection. Whether an accepted read lifts the fence is for the store
 // to choose, once for all reads.
-func (f *fence) readable(t history.Token, l Lease) bool { return t == 0 || f.accepts(t, l) }
+func (f *fence) readable(t history.Token, l identity) bool { return t == 0 || f.accepts(t, l) }
 
 // linearizability is the witness, and the log for the search when it fails.
 //
@@ -112,7 +112,7 @@ type witnessed struct {
 }
 
 // lift makes a token that was accepted at an index the fence.
-func (f *witnessed) lift(t history.Token, l Lease, index int64) {
+func (f *witnessed) lift(t history.Token, l identity, index int64) {
 	if t > f.token {
 		f.at = index
 	}

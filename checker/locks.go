@@ -30,7 +30,7 @@ type seatKey struct{ scope, client int32 }
 
 type leaseKey struct {
 	scope int32
-	lease Lease
+	lease identity
 }
 
 // seat is what one client holds of one scope.
@@ -49,7 +49,7 @@ const manyHolds = 4
 type lockHold struct {
 	zone
 	scope    int32
-	lease    Lease
+	lease    identity
 	token    history.Token
 	depth    int       // how many releases it takes
 	leaving  int       // releases that may have taken effect
@@ -63,7 +63,7 @@ type lockHold struct {
 type lockOp struct {
 	f             history.F
 	scope, client int32
-	lease         Lease
+	lease         identity
 	token         history.Token
 	invoked, time int64
 	target        *lockHold // of a release
@@ -263,7 +263,7 @@ func (m *locks) drop(h *lockHold, t *seat, s *lockScope) {
 
 // held finds the hold that an operation is about: that of the identity, else
 // the client's latest that the operation does not contradict.
-func (m *locks) held(op *lockOp, lease Lease) *lockHold {
+func (m *locks) held(op *lockOp, lease identity) *lockHold {
 	if h := m.leases[leaseKey{op.scope, lease}]; h != nil && lease != 0 {
 		return h
 	}
@@ -283,7 +283,7 @@ func (m *locks) held(op *lockOp, lease Lease) *lockHold {
 }
 
 // fits reports whether an operation that presents these can be about h.
-func (h *lockHold) fits(lease Lease, token history.Token) bool {
+func (h *lockHold) fits(lease identity, token history.Token) bool {
 	return sameLease(h.lease, lease) && (lease != 0 || token == 0 || h.token == 0 || token == h.token)
 }
 
@@ -393,7 +393,7 @@ func (m *locks) unknownGrant(op *lockOp, s *lockScope, others bool) (int64, bool
 }
 
 // orphaned finds the hold of a client that may have gone on as this one.
-func (m *locks) orphaned(op *lockOp, s *lockScope, answered Lease) *lockHold {
+func (m *locks) orphaned(op *lockOp, s *lockScope, answered identity) *lockHold {
 	if op.lease != 0 || answered != 0 {
 		return nil
 	}

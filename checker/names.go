@@ -9,13 +9,13 @@ import (
 	"staleproof/model/history"
 )
 
-// Lease stands for the identity of a lease: equal identities are equal, and
-// nothing else follows. The zero Lease is no identity. Up to eight bytes it is
+// identity tells one lease from another: those of equal texts are equal, and
+// nothing else follows. The zero identity is none. Up to eight bytes it is
 // the identity itself, beyond that a 64-bit hash of it: a table of identities
 // would grow with the history, and monitors need equality only.
-type Lease uint64
+type identity uint64
 
-func leaseOf(id string) Lease { return Lease(hashText(id)) }
+func leaseOf(id string) identity { return identity(hashText(id)) }
 
 // hashText returns up to eight bytes as they are, and a hash of more.
 func hashText(s string) uint64 {
@@ -37,7 +37,7 @@ func hashText(s string) uint64 {
 
 // sameLease reports whether two events can speak of one lease: an event that
 // names none does not contradict.
-func sameLease(a, b Lease) bool { return a == b || a == 0 || b == 0 }
+func sameLease(a, b identity) bool { return a == b || a == 0 || b == 0 }
 
 // table numbers strings densely, in the order of their appearance.
 type table struct {
@@ -137,7 +137,7 @@ type resolved struct {
 	scope, who, lease          string
 	known                      bool
 	scopeID, fenceID, clientID int32
-	leaseID                    Lease
+	leaseID                    identity
 }
 
 // resolve finds the names of an event. They are good until the next one.
@@ -223,7 +223,7 @@ func appendText(b []byte, s string) []byte {
 
 func appendInt(b []byte, n int64) []byte { return binary.AppendVarint(b, n) }
 
-func appendLease(b []byte, l Lease) []byte { return binary.AppendUvarint(b, uint64(l)) }
+func appendLease(b []byte, l identity) []byte { return binary.AppendUvarint(b, uint64(l)) }
 
 func appendBool(b []byte, v bool) []byte {
 	if v {

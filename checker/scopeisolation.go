@@ -33,7 +33,7 @@ type isolation struct {
 
 type brought struct {
 	token history.Token
-	lease Lease
+	lease identity
 	at    int64
 	read  history.Token // the greatest token of a read that was answered
 }

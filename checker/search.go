@@ -21,7 +21,7 @@ type call struct {
 	client   int32
 	token    history.Token
 	highest  history.Token
-	lease    Lease
+	lease    identity
 	value    history.Value
 	expect   history.Value
 	answer   history.Value

@@ -31,7 +31,7 @@ var tokenOrder = Property{
 // granted is a grant: of a scope the latest, of a fence the greatest.
 type granted struct {
 	token history.Token
-	lease Lease
+	lease identity
 	owner int32
 	at    int64
 }
