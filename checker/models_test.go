@@ -299,6 +299,25 @@ func TestCheckCompletesEnds(t *testing.T) {
 	}
 }
 
+// What an operation had to lend is forgotten at its end: a long history is judged in
+// bounded memory, and a number that is used again lends nothing of old.
+func TestCompleterForgets(t *testing.T) {
+	var c completer
+	for op := int64(1); op <= 100; op++ {
+		c.complete(&history.Event{Type: history.Invoke, F: history.Write, Op: op, Resource: "x", Token: 7})
+		end := history.Event{Type: history.OK, F: history.Write, Op: op}
+		if got := c.complete(&end); got.Resource != "x" || got.Token != 7 {
+			t.Fatalf("the end of operation %d was lent %q and token %d", op, got.Resource, got.Token)
+		}
+		if got := c.complete(&end); got.Resource != "" {
+			t.Fatalf("a second end of operation %d was lent %q", op, got.Resource)
+		}
+	}
+	if c.open.used != 0 || len(c.open.ops) > 1 {
+		t.Errorf("%d operations are open, in %d places", c.open.used, len(c.open.ops))
+	}
+}
+
 // A deleted resource reads as if it had never been written, whatever that is.
 func TestDeleteRestoresTheInitialValue(t *testing.T) {
 	for _, notes := range []string{"with", "without"} {

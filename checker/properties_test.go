@@ -425,6 +425,12 @@ var verdicts = []verdict{
 		A fail write op=1 token=1 stale=2
 		A invoke write op=2 token=1 value=6
 	`, "A invoked write with token 1 at #3 after that token was rejected as stale at #2 (orders/7)"},
+	{"gives-up", "the answer tells whose token is greater; refused was its client", timed, `
+		A invoke write op=1 token=1
+		A fail write op=1 token=1 stale=2 owner=B
+		B invoke write op=2 token=1
+		A invoke write op=3 token=1
+	`, "A invoked write with token 1 at #4 after that token was rejected as stale at #2 (orders/7)"},
 	{"gives-up", "reading counts too", timed, `
 		A fail raise op=1 token=1 stale=2
 		A invoke read op=2 token=1

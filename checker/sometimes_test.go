@@ -40,6 +40,12 @@ func TestSometimes(t *testing.T) {
 			A invoke write op=1 token=1
 			A fail write op=1 token=1 stale=2
 		`, map[Fact]int64{StaleWriteAttempted: 1, StaleWriteRejected: 1}},
+		{"what was refused before its client gave up is over: a copy of it is another matter", timed, `
+			A invoke write op=1 token=1
+			store reject op=1 token=1
+			A info write op=1 token=1
+			store apply op=1 token=1
+		`, map[Fact]int64{UnknownLost: 1}},
 		{"two believe at once", timed, `
 			A believe token=1 until=10 t=1
 			B believe token=2 until=20 t=9
