@@ -239,11 +239,12 @@ func (m *linearizability) note(in *Input) {
 		return
 	}
 	e := m.open.find(in.Op)
-	if e == nil || e.rec.point != nowhere {
-		if effect := in.F == history.Apply || in.F == history.Raised; e == nil || !effect || e.rec.effective() {
-			m.stray(in, e, effect)
-			return
+	effect := in.F == history.Apply || in.F == history.Raised
+	if e == nil || e.rec.effective() || e.rec.point != nowhere && !effect {
+		if effect {
+			m.strayEffect(in, e)
 		}
+		return
 	}
 	o := &e.rec
 	f := at(&m.fences, o.fence)
@@ -338,12 +339,8 @@ func (m *linearizability) refused(in *Input, o *openOp, f *witnessed) {
 		m.describe(o), in.Index, f.token, f.at, other, inside(in.Resource))
 }
 
-// stray takes a note that no open operation explains: one of an effect fails the
-// witness.
-func (m *linearizability) stray(in *Input, e *opEntry[openOp], effect bool) {
-	if !effect {
-		return
-	}
+// strayEffect fails the witness at an effect that no open operation explains.
+func (m *linearizability) strayEffect(in *Input, e *opEntry[openOp]) {
 	if e != nil {
 		m.fail(in, true, "%s took effect a second time at #%d%s", m.describe(&e.rec), in.Index, inside(in.Resource))
 		return
