@@ -23,7 +23,8 @@ type Side struct {
 // WriteDiff writes diff.html into the folder dir, which it creates when it is
 // missing: run a beside run b, usually a failing run and the nearest passing
 // one. They are aligned on what they have in common: up to the first event that
-// differs they are the same run, and that event is marked.
+// differs they are the same run, and that event is marked. A diff.html that is no
+// such page is left alone: see [Replaceable].
 func WriteDiff(dir string, a, b Side) error {
 	body, err := renderDiff(a, b)
 	if err != nil {
@@ -32,7 +33,11 @@ func WriteDiff(dir string, a, b Side) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("report: expected a folder to write to: %w", err)
 	}
-	return writeFile(filepath.Join(dir, "diff.html"), body)
+	path := filepath.Join(dir, "diff.html")
+	if err := Replaceable(path); err != nil {
+		return err
+	}
+	return writeFile(path, body)
 }
 
 // Parting is where two runs stop being the same.

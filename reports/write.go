@@ -2,8 +2,10 @@ package reports
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,11 +15,11 @@ import (
 
 // Write writes the report into the folder dir, which it creates when it is
 // missing: index.html, a page for each finding, named
-// run-<scenario>-<defect>-<property>.html, and one for each scenario. Files of
-// the same names are replaced. Pages that an earlier report left there and this
-// one does not have are removed, so that no old verdict stands among the new
-// ones; a page is known by its name and by what it says of its generator. Other
-// files are left alone.
+// run-<scenario>-<defect>-<property>.html, and one for each scenario. Pages that
+// an earlier report left there are replaced, or removed where this one does not
+// have them, so that no old verdict stands among the new ones; a page is known by
+// its name and by what it says of its generator. Other files are left alone, and
+// where one stands in the place of a page nothing is written: see [Replaceable].
 //
 // Every page is rendered before the first is written, and each is written
 // beside its place and renamed, index.html last: a reader never sees half a
@@ -33,6 +35,11 @@ func Write(dir string, doc *Document) error {
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("report: expected a folder to write to: %w", err)
+	}
+	for _, p := range pages {
+		if err := Replaceable(filepath.Join(dir, p.name)); err != nil {
+			return err
+		}
 	}
 	for _, p := range pages {
 		if err := writeFile(filepath.Join(dir, p.name), p.body); err != nil {
@@ -51,6 +58,25 @@ const (
 
 // pageName is how the pages of Write are named, index.html excepted.
 var pageName = regexp.MustCompile(`^(run|scenario)-[a-z0-9-]+\.html$`)
+
+// IsPage says whether [Write] or [WriteDiff] may give a page that name.
+func IsPage(name string) bool {
+	return name == "index.html" || name == "diff.html" || pageName.MatchString(name)
+}
+
+// Replaceable returns an error where a page cannot be written at path because
+// something stands there that is no page of an earlier report, and so somebody's
+// own.
+func Replaceable(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && marked(path) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("report: expected a place for a page: %w", err)
+	}
+	return fmt.Errorf("report: expected no %s, or that of an earlier report, found one that staleproof did not write; move it, or name another folder", path)
+}
 
 // sweep removes the pages of an earlier report that are not among pages.
 func sweep(dir string, pages []page) error {

@@ -51,7 +51,7 @@ input.
 			if err != nil {
 				return err
 			}
-			if err := a.report.check(); err != nil {
+			if err := a.checkPlaces(args); err != nil {
 				return err
 			}
 			if n := countOf(args, stdinName); n > 1 {

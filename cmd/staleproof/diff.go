@@ -34,7 +34,7 @@ schedule without one of its decisions.`,
 			return usagef("diff: expected one or two replay tokens or schedule files, found %d arguments; see %s --help", len(args), cmd.CommandPath())
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFolder(dir); err != nil {
+			if err := checkFolder(dir, "diff.html"); err != nil {
 				return err
 			}
 			left, err := replayArgument(args[0])

@@ -50,7 +50,7 @@ its token replays it. Without one the verdict is complete, or says what remains.
 		DisableFlagsInUseLine: true,
 		Args:                  exactlyOne("a scenario"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.report.check(); err != nil {
+			if err := a.checkPlaces(nil); err != nil {
 				return err
 			}
 			return a.explore(cmd, args[0], &o)

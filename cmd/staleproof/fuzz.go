@@ -96,7 +96,7 @@ func (o *fuzzOptions) forFarm(until bool) error {
 	if o.strategy == "" {
 		o.strategy = search.Mix
 	}
-	return checkPlace("--out", o.out)
+	return nil
 }
 
 // shardFlag is --shard.
@@ -199,7 +199,7 @@ func (a *app) fuzz(names []string, o *fuzzOptions) error {
 	if o.until < 0 {
 		return usagef("--until: expected a number of broken properties, 0 for no end, found %d", o.until)
 	}
-	if err := a.report.check(); err != nil {
+	if err := a.checkPlaces(nil, place{"--out", o.out}); err != nil {
 		return err
 	}
 	out, err := openResults(o, trials)

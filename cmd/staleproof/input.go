@@ -2,10 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -94,52 +92,6 @@ func once(where, what string, names []string) error {
 		if slices.Contains(names[:i], name) {
 			return usagef("%s: expected each %s once, found %s twice", where, what, name)
 		}
-	}
-	return nil
-}
-
-// place is where a flag wants something written.
-type place struct{ flag, path string }
-
-// apart refuses two outputs at one place: the second would replace the first.
-func apart(places []place) error {
-	for i, p := range places {
-		for _, q := range places[:i] {
-			if p.path != "" && q.path != "" && sameFile(p.path, q.path) {
-				return usagef("%s, %s: expected two places, found %s for both", q.flag, p.flag, p.path)
-			}
-		}
-	}
-	return nil
-}
-
-// absolute is a path from the root, as far as that can be told.
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
-}
-
-// sameFile says whether two paths are one file that is, or will be, regular.
-func sameFile(a, b string) bool {
-	x, err1 := os.Stat(a)
-	y, err2 := os.Stat(b)
-	if err1 == nil && err2 == nil {
-		return os.SameFile(x, y) && (x.Mode().IsRegular() || x.IsDir())
-	}
-	return err1 != nil && err2 != nil && absolute(a) == absolute(b)
-}
-
-// mustBeWritable says whether a file can be made in a folder, by making one.
-func mustBeWritable(flag, folder, pattern string) error {
-	f, err := os.CreateTemp(folder, pattern)
-	if err != nil {
-		return usagef("%s: expected a place that can be written to, found %s: %v; name another", flag, folder, cause(err))
-	}
-	f.Close()
-	if err := os.Remove(f.Name()); err != nil {
-		return fmt.Errorf("%s: %w", flag, err)
 	}
 	return nil
 }

@@ -333,7 +333,7 @@ func TestReplayFiles(t *testing.T) {
 	for i, processors := range []int{1, 2, 2} {
 		old := runtime.GOMAXPROCS(processors)
 		file := filepath.Join(dir, "h.jsonl")
-		schedule := filepath.Join(dir, "s.schedule")
+		schedule := filepath.Join(dir, fmt.Sprintf("%d.schedule", i))
 		code, out, errs := invoke("replay", source, "--history", file, "--schedule", schedule)
 		runtime.GOMAXPROCS(old)
 		if code != exitViolation || errs != "" {
@@ -359,7 +359,7 @@ func TestReplayFiles(t *testing.T) {
 	if code, out, _ := invoke("check", filepath.Join(dir, "h.jsonl")); code != exitViolation || !strings.Contains(out, tok) {
 		t.Errorf("expected check to judge the history alike, found exit code %d:\n%s", code, out)
 	}
-	left(t, dir, "h.jsonl", "s.schedule")
+	left(t, dir, "0.schedule", "1.schedule", "2.schedule", "h.jsonl")
 }
 
 // left says whether a folder holds just the named files.

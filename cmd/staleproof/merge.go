@@ -31,7 +31,7 @@ searches are refused: exit code 2.`,
 		DisableFlagsInUseLine: true,
 		Args:                  atLeastOne("result files"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.report.check(place{"--out", out}); err != nil {
+			if err := a.checkPlaces(args, place{"--out", out}); err != nil {
 				return err
 			}
 			return a.merge(args, out)

@@ -30,40 +30,6 @@ func (o *outputs) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.dir, "report", "", "write pages for people to the folder `DIR`")
 }
 
-// check refuses places that cannot be written to before any work is done; more
-// are those that only the command has.
-func (o *outputs) check(more ...place) error {
-	files := append([]place{{"--junit", o.junit}, {"--result", o.result}}, more...)
-	for _, p := range files {
-		if err := checkPlace(p.flag, p.path); err != nil {
-			return err
-		}
-	}
-	if err := apart(append(files, place{"--report", o.dir})); err != nil {
-		return err
-	}
-	return checkFolder(o.dir)
-}
-
-// checkFolder says whether --report can be a folder; an empty path is none.
-func checkFolder(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	above := dir // the folder in which the first one will be made
-	for {
-		info, err := os.Stat(above)
-		if err == nil && !info.IsDir() {
-			return usagef("--report: expected a folder, found the file %s", above)
-		}
-		if up := filepath.Dir(above); err != nil && up != above {
-			above = up
-			continue
-		}
-		return mustBeWritable("--report", above, ".staleproof.*")
-	}
-}
-
 // write writes the files, and says where they are.
 func (a *app) writeOutputs() error {
 	o := &a.report
@@ -148,38 +114,6 @@ func promises(names []string) []reports.Property {
 	}
 	return list
 }
-
-// checkPlace says whether a file can be written at path; an empty path is none.
-func checkPlace(flag, path string) error {
-	if path == "" {
-		return nil
-	}
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.IsDir():
-		return usagef("%s: expected the name of a file, found the folder %s", flag, path)
-	case err == nil && info.Mode()&os.ModeSocket != 0:
-		return usagef("%s: expected the name of a file, found the socket %s", flag, path)
-	case err == nil && !info.Mode().IsRegular():
-		return nil // written to directly
-	}
-	folder := filepath.Dir(path)
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return usagef("%s: expected a file in a folder that exists, found no folder %s; make it first", flag, folder)
-	}
-	return mustBeWritable(flag, filepath.Dir(target(path)), beside(path))
-}
-
-// target is the file behind a symbolic link.
-func target(path string) string {
-	if to, err := filepath.EvalSymlinks(path); err == nil {
-		return to
-	}
-	return path
-}
-
-// beside is the pattern of the name under which a file is written at first.
-func beside(path string) string { return "." + filepath.Base(target(path)) + ".*" }
 
 // writeFile puts what fill writes at path, as a whole or not at all. What is no
 // regular file, such as /dev/stdout, is written to directly.

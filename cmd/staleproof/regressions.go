@@ -26,29 +26,33 @@ type regressionLine struct {
 	Diverged string   `json:"diverged,omitempty"` // in words
 }
 
+// findRegressions lists the schedule files of the folder, sorted. The default one
+// need not be there.
+func (o *runOptions) findRegressions() error {
+	if o.regressions == "" {
+		if info, err := os.Stat(defaultRegressions); err != nil || !info.IsDir() {
+			return nil
+		}
+		o.regressions = defaultRegressions
+	}
+	if info, err := os.Stat(o.regressions); err != nil || !info.IsDir() {
+		return usagef("--regressions: expected a folder of schedule files, found none at %s", o.regressions)
+	}
+	var err error
+	o.schedules, err = filepath.Glob(filepath.Join(escaped(o.regressions), "*.schedule"))
+	return err
+}
+
 // replayRegressions replays the schedule files of a folder that are of the
 // scenarios to be run. A schedule without defects once broke something, which must
 // not come back; one with a defect must still break. Code that was mended makes
 // another run of the same schedule: that is told, and is no error.
-func (a *app) replayRegressions(dir string, trials []trial) error {
-	if dir == "" {
-		if info, err := os.Stat(defaultRegressions); err != nil || !info.IsDir() {
-			return nil
-		}
-		dir = defaultRegressions
-	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return usagef("--regressions: expected a folder of schedule files, found none at %s", dir)
-	}
-	files, err := filepath.Glob(filepath.Join(escaped(dir), "*.schedule"))
-	if err != nil {
-		return err
-	}
-	if len(files) == 0 && !a.quiet {
-		a.printf("regressions: no file of %s ends in .schedule\n", dir)
+func (a *app) replayRegressions(o *runOptions, trials []trial) error {
+	if o.regressions != "" && len(o.schedules) == 0 && !a.quiet {
+		a.printf("regressions: no file of %s ends in .schedule\n", o.regressions)
 	}
 	good := int64(0)
-	for _, file := range files { // sorted
+	for _, file := range o.schedules {
 		rec, err := readRecorded("run", file)
 		if err != nil {
 			return err
@@ -65,7 +69,7 @@ func (a *app) replayRegressions(dir string, trials []trial) error {
 		}
 	}
 	if good > 0 && !a.quiet {
-		a.printf("regressions: %s of %s as expected\n", number(good, "schedule"), dir)
+		a.printf("regressions: %s of %s as expected\n", number(good, "schedule"), o.regressions)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ which event on, and --schedule writes the decisions without the digest.`,
 		DisableFlagsInUseLine: true,
 		Args:                  exactlyOne("a replay token or a schedule file"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.report.check(place{"--history", o.history}, place{"--schedule", o.schedule}); err != nil {
+			if err := a.checkPlaces(filesOf(args), place{"--history", o.history}, place{"--schedule", o.schedule}); err != nil {
 				return err
 			}
 			rec, err := readRecorded("replay", args[0])
@@ -58,6 +58,11 @@ which event on, and --schedule writes the decisions without the digest.`,
 
 // tokenLike matches replay tokens, also those that a newer or older version made.
 var tokenLike = regexp.MustCompile(`^\s*sp[0-9]+:`)
+
+// filesOf are the arguments that are no tokens.
+func filesOf(args []string) []string {
+	return slices.DeleteFunc(slices.Clone(args), tokenLike.MatchString)
+}
 
 // maxSchedule bounds the size of a schedule file.
 const maxSchedule = 1 << 20

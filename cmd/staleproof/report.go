@@ -26,7 +26,7 @@ The exit code is the verdict of the results.`,
 			if a.report.dir == "" {
 				a.report.dir = "report"
 			}
-			if err := a.report.check(); err != nil {
+			if err := a.checkPlaces(args); err != nil {
 				return err
 			}
 			return a.reportFiles(args)

@@ -35,6 +35,7 @@ type runOptions struct {
 	hunt    uint64 // how many schedules a hunt for a defect has at most
 	// regressions is the folder of schedules that are replayed first.
 	regressions string
+	schedules   []string // its files
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -60,7 +61,10 @@ is exit code 1. --defect none is the control, --defect all each defect in turn.`
 			if err != nil {
 				return err
 			}
-			if err := a.report.check(); err != nil {
+			if err := o.findRegressions(); err != nil {
+				return err
+			}
+			if err := a.checkPlaces(o.schedules); err != nil {
 				return err
 			}
 			return a.runSuite(trials, &o)
@@ -232,7 +236,7 @@ func (a *app) runSuite(trials []trial, o *runOptions) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second interrupt ends the program
 	began := time.Now()
-	if err := a.replayRegressions(o.regressions, trials); err != nil {
+	if err := a.replayRegressions(o, trials); err != nil {
 		return err
 	}
 	var results, mine []*result
