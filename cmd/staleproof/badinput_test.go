@@ -43,6 +43,12 @@ func TestBadInput(t *testing.T) {
 		{[]string{"check", "usurped.jsonl"}, "usurped.jsonl:3: expected the token 7 of the write (op 1, invoked at index 5) on process \"A\", found the ok with the token 8; "},
 		{[]string{"check", "altered.jsonl"}, "altered.jsonl:3: expected the value 1 of the write (op 1, invoked at index 5) on process \"A\", found the ok with the value 2; "},
 		{[]string{"check", "order.jsonl"}, "order.jsonl:3: expected "},
+		{[]string{"check", "cutvalue.log"}, "cutvalue.log:2: expected a value after :read, nil where there is none, found the end of the line; the log seems damaged: "},
+		{[]string{"check", "cut.log"}, "cut.log:2: expected the end of the line, found the end of the file; the log seems damaged: "},
+		{[]string{"check", "unknowntype.log"}, "unknowntype.log:2: expected a type (:invoke :ok :fail :info) after the process 5, found \":okay\"; "},
+		{[]string{"check", "process.log"}, "process.log:2: expected the number of a process, from 0, before :ok, found \"-5\"; "},
+		{[]string{"check", "nothing.log"}, "nothing.log:2: expected a value after :write, nil where there is none, found the end of the line; the log seems damaged: "},
+		{[]string{"check", "novalue.edn"}, "novalue.edn:2: expected the value of the read under :value, found an operation without it; say nil, "},
 		{[]string{"check", "longline.jsonl"}, "longline.jsonl:2: expected a line of at most 1048576 bytes"},
 		{[]string{"check", "header.jsonl"}, "header.jsonl: expected a history, found no events; "},
 		{[]string{"check", ""}, "check: expected the name of a history file, found \"\""},
@@ -190,8 +196,8 @@ func calmToken(t *testing.T, name string) string {
 }
 
 // badFileNames are what badFiles makes, sorted.
-var badFileNames = []string{"altered.jsonl", "binary", "empty", "folder", "garbage", "header.jsonl", "link", "longline.jsonl", "loop", "moved.jsonl",
-	"order.jsonl", "pipe", "socket", "truncated.jsonl", "twice.jsonl", "unasked.jsonl", "unknownf.jsonl", "usurped.jsonl", "wrongtype.jsonl"}
+var badFileNames = []string{"altered.jsonl", "binary", "cut.log", "cutvalue.log", "empty", "folder", "garbage", "header.jsonl", "link", "longline.jsonl", "loop", "moved.jsonl",
+	"nothing.log", "novalue.edn", "order.jsonl", "pipe", "process.log", "socket", "truncated.jsonl", "twice.jsonl", "unasked.jsonl", "unknownf.jsonl", "unknowntype.log", "usurped.jsonl", "wrongtype.jsonl"}
 
 // badFiles makes the files of the table in the working folder, and returns a good
 // replay token.
@@ -200,6 +206,7 @@ func badFiles(t *testing.T) string {
 	const header = `{"format":"staleproof.history/1"}` + "\n"
 	const invoked = `{"index":5,"time":1,"process":"A","type":"invoke","f":"read","op":1,"resource":"r"}` + "\n"
 	const write = `{"index":5,"process":"A","type":"invoke","f":"write","op":1,"resource":"r","token":7,"value":1}` + "\n"
+	const read = "INFO  jepsen.util - 5\t:invoke\t:read\tnil\n"
 	ended := func(as, instead string) string { // the write, with an end that differs
 		return header + write + strings.NewReplacer(`"index":5`, `"index":6`, `"invoke"`, `"ok"`, as, instead).Replace(write)
 	}
@@ -214,6 +221,12 @@ func badFiles(t *testing.T) string {
 		"moved.jsonl":     ended(`"resource":"r"`, `"resource":"q"`),
 		"usurped.jsonl":   ended(`"token":7`, `"token":8`),
 		"altered.jsonl":   ended(`"value":1`, `"value":2`),
+		"cutvalue.log":    read + "INFO  jepsen.util - 5\t:ok\t:read\n",
+		"cut.log":         read + "INFO  jepsen.util - 5\t:ok\t:rea",
+		"unknowntype.log": read + "INFO  jepsen.util - 5\t:okay\t:read\t3\n",
+		"process.log":     read + "INFO  jepsen.util - -5\t:ok\t:read\t3\n",
+		"nothing.log":     read + "INFO  jepsen.util - 4\t:invoke\t:write\n",
+		"novalue.edn":     "{:process 5 :type :invoke :f :read}\n{:process 5 :type :ok :f :read}\n",
 		"longline.jsonl":  header + `{"index":5,"text":"` + strings.Repeat("x", 2<<20) + `"}` + "\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {

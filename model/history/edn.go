@@ -206,7 +206,7 @@ func (p *ednParser) source() string {
 func (p *ednParser) mistake(f jepsenField, what, hint string) error {
 	if p.fields[f] == (span{}) {
 		p.at = 0
-		return &SyntaxError{Expected: what + " under :" + jepsenFieldNames[f], Found: "an operation without it", Hint: hintOperation}
+		return &SyntaxError{Expected: what + " under :" + jepsenFieldNames[f], Found: "an operation without it", Hint: hintMissing(f, hint)}
 	}
 	p.at = p.fields[f].from
 	return p.ednExpected(what+" under :"+jepsenFieldNames[f], hint)

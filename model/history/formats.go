@@ -57,7 +57,9 @@ func openReader(r io.Reader, file string) (Source, error) {
 //	:read-operation                Acquire, whose Token is the answer
 //
 // A read's value is its answer; of an invoke, a fail or an info it means
-// nothing. Values are integers, texts (strings, keywords, symbols) and nil; any
+// nothing. The ok of a read and the invoke of a write must have a value, even
+// if it is nil: one that lacks it is damaged, and so is the line of a log that
+// ends before its value. Values are integers, texts (strings, keywords, symbols) and nil; any
 // other is [Raw]. In EDN equal values have one form: vectors and lists are
 // arrays; maps are objects, in the order of their keys; a set #{2 1} is
 // {"#set":[1,2]}, and a tagged #inst "x" is {"#inst":"x"}. An integer beyond 64
@@ -253,7 +255,7 @@ func isJepsenLog(head []byte) bool {
 	for len(head) > 0 {
 		var line []byte
 		line, head, _ = bytes.Cut(head, []byte("\n"))
-		if _, ok := cutLogLine(line); ok {
+		if _, ok := findLogOperation(line); ok {
 			return true
 		}
 	}

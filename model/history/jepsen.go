@@ -67,6 +67,11 @@ var jepsenOperations = map[string]F{
 	readOperation: Acquire,
 }
 
+// jepsenNames are the verbs in the order in which errors propose them.
+var jepsenNames = []string{
+	"read", "write", "cas", "delete", "acquire", "lock", "renew", "refresh", "release", "unlock", readOperation,
+}
+
 const readOperation = "read-operation"
 
 // jepsenFaults are what a nemesis does, under the names that say it. Its plain
@@ -114,9 +119,12 @@ func (j *jepsen) event(e *Event, n int64, entry jepsenEntry) (bool, error) {
 		return e.F != 0, nil
 	}
 	if e.F = jepsenOperations[f]; e.F == 0 {
+		hint := "judge histories of other objects with the tests that recorded them"
+		if near := nearest(f, jepsenNames); near != "" {
+			hint = "did you mean " + near + "?"
+		}
 		return false, entry.mistake(jepsenF,
-			"an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation",
-			"judge histories of other objects with the tests that recorded them")
+			"an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation", hint)
 	}
 	return true, j.values(e, f, entry)
 }
@@ -132,8 +140,8 @@ func (j *jepsen) process(e *Event, entry jepsenEntry) (client bool, err error) {
 		j.digits = strconv.AppendInt(j.digits[:0], v.Num, 10)
 		e.Process = j.names.get(j.digits)
 	}
-	if v.Kind != Int && v.Kind != Text || e.Process == "" {
-		return false, entry.mistake(jepsenProcess, "the number of a process, or its name", hintEntry)
+	if v.Kind != Int && v.Kind != Text || v.Num < 0 || e.Process == "" {
+		return false, entry.mistake(jepsenProcess, "the number of a process, from 0, or its name", hintEntry)
 	}
 	return v.Kind == Int, nil
 }
@@ -210,6 +218,9 @@ func (j *jepsen) values(e *Event, f string, entry jepsenEntry) error {
 	default:
 		if e.Value, err = entry.read(jepsenValue); err != nil {
 			return err
+		}
+		if e.Value.Kind == Absent && (e.Type == OK && e.F == Read || e.Type == Invoke && e.F == Write) {
+			return entry.mistake(jepsenValue, "the value of the "+e.F.String(), "say nil, or null in JSON, where there is none")
 		}
 	}
 	if e.F.IsLease() && !j.lease(e, f) {
@@ -320,6 +331,14 @@ const (
 	hintEntry     = "correct the entry, or record the history again"
 	hintOperation = "every operation has a type, an f and a process"
 )
+
+// hintMissing is what to do about a field that is not there.
+func hintMissing(f jepsenField, hint string) string {
+	if f == jepsenValue {
+		return hint
+	}
+	return hintOperation
+}
 
 // brief returns the text as it is, or its beginning when it is long: what a
 // nemesis says may have any length.

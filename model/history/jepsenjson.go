@@ -294,7 +294,7 @@ func (p *jsonEntry) source() string {
 func (p *jsonEntry) mistake(f jepsenField, expected, hint string) error {
 	if p.field = jepsenFieldNames[f]; p.fields[f] == (span{}) {
 		p.at = 0
-		return &SyntaxError{Expected: expected + " in field " + strconv.Quote(p.field), Found: "an operation without it", Hint: hintOperation}
+		return &SyntaxError{Expected: expected + " in field " + strconv.Quote(p.field), Found: "an operation without it", Hint: hintMissing(f, hint)}
 	}
 	p.at = p.fields[f].from
 	return p.expected(expected, hint)

@@ -14,13 +14,15 @@ import (
 //	INFO  jepsen.util - 7	:info	:cas	:timed-out
 //
 // and skips every other line of the log. What stands before the process number
-// does not matter. An event's index is the number of its line; there are no
-// times and no resources. After an :info Jepsen gives the client another
-// process number. Operations without an end stay open. [Formats]
+// does not matter. A line that begins as an operation does, in a message of
+// jepsen.util or at the beginning of the line, must be one, and whole: Jepsen
+// writes nil where there is no value. An event's index is the number of its
+// line; there are no times and no resources. After an :info Jepsen gives the
+// client another process number. Operations without an end stay open. [Formats]
 // says what an operation means.
 type jepsenLog struct {
 	lines  *lineReader
-	json   parser // of numbers
+	entry  logEntry
 	jepsen jepsen
 	found  bool // whether there was an operation
 	err    error
@@ -48,11 +50,7 @@ func (l *jepsenLog) next(e *Event) error {
 		if err != nil {
 			return err
 		}
-		parts, ok := cutLogLine(line)
-		if !ok {
-			continue
-		}
-		ok, err = l.event(e, parts)
+		ok, err := l.line(e, line)
 		if err == nil && !ok {
 			continue
 		}
@@ -76,182 +74,192 @@ func (l *jepsenLog) nothing() error {
 	}
 }
 
-// logLine is the parts of a line about an operation: "4", ":invoke", ":write"
-// and the value with whatever follows it.
-type logLine struct {
-	process, typ, f, rest []byte
-}
-
-// cutLogLine finds the type of an operation between a process and a verb.
-func cutLogLine(line []byte) (logLine, bool) {
-	process, rest := cutWord(line)
-	for len(rest) > 0 {
-		typ, after := cutWord(rest)
-		if logType(typ) != 0 && isLogProcess(process) {
-			if f, value := cutWord(after); len(f) > 1 && f[0] == ':' {
-				return logLine{process, typ, f, value}, true
-			}
-		}
-		process, rest = typ, after
+// line reads a line of the log. It returns false for one that is no event.
+func (l *jepsenLog) line(e *Event, line []byte) (bool, error) {
+	if bytes.IndexByte(line, 0) >= 0 {
+		return false, &SyntaxError{Expected: "a line of text", Found: "a NUL byte in it", Hint: hintLogCut}
 	}
-	return logLine{}, false
-}
-
-// cutWord returns the first word and what follows it.
-func cutWord(text []byte) (word, rest []byte) {
-	text = bytes.TrimLeft(text, " \t")
-	if i := bytes.IndexAny(text, " \t"); i >= 0 {
-		return text[:i], text[i:]
-	}
-	return text, nil
-}
-
-const logNemesis = ":" + Nemesis
-
-func logType(word []byte) Type {
-	switch string(word) {
-	case ":invoke":
-		return Invoke
-	case ":ok":
-		return OK
-	case ":fail":
-		return Fail
-	case ":info":
-		return Info
-	}
-	return 0
-}
-
-// isLogProcess says whether the word is the number of a client's process, or
-// the nemesis.
-func isLogProcess(word []byte) bool {
-	if string(word) == logNemesis {
-		return true
-	}
-	for _, c := range word {
-		if !isDigit(c) {
-			return false
-		}
-	}
-	return len(word) > 0
-}
-
-// event fills in the event. It returns false for a line that is none.
-func (l *jepsenLog) event(e *Event, parts logLine) (bool, error) {
-	f := parts.f[1:] // without the colon
-	*e = Event{Index: int64(l.lines.n), Type: logType(parts.typ)}
-	if string(parts.process) == logNemesis {
-		e.Process, e.Type = Nemesis, Note
-		e.Text = l.string(bytes.TrimSpace(parts.rest))
-		e.F = jepsenFault(string(f), strings.Trim(e.Text, `"`))
-		return e.F != 0, nil
-	}
-	e.Process, e.F = l.string(parts.process), jepsenOperations[string(f)]
-	if e.F == 0 {
+	if !l.lines.whole && len(bytes.TrimSpace(line)) > 0 {
 		return false, &SyntaxError{
-			Expected: "an operation on a register or a lock (:read :write :cas :delete :acquire :release :renew), or a :read-operation",
-			Found:    quote(parts.f), Hint: "judge histories of other objects with the tests that recorded them",
+			Expected: "the end of the line", Found: "the end of the file",
+			Hint: hintLogCut + "; a last line that is whole wants its end",
 		}
 	}
-	if err := l.value(e, parts.rest); err != nil {
-		return false, err
-	}
-	if e.F.IsLease() && !l.jepsen.lease(e, string(f)) {
-		return false, &SyntaxError{Expected: expectedToken, Found: quote(bytes.TrimSpace(parts.rest)), Hint: hintValue}
-	}
-	return true, nil
-}
-
-// value reads what follows the verb. An operation without success has there
-// what it was called with, or why it failed, or both.
-func (l *jepsenLog) value(e *Event, rest []byte) error {
-	form, rest := cutForm(rest)
-	failed := e.Type == Fail || e.Type == Info
-	if reason, ok := bytes.CutPrefix(form, []byte(":")); ok && failed {
-		e.Error, form = l.string(reason), nil
-	} else if failed {
-		e.Error = l.string(bytes.TrimPrefix(bytes.TrimSpace(rest), []byte(":")))
-	}
+	op, ok := findLogOperation(line)
 	switch {
-	case len(form) == 0 || e.F == Read && e.Type != OK:
-		return nil // of a read only the reply counts
-	case e.F == CAS:
-		return l.pair(e, form)
-	case e.F.IsLease() && string(form) == "nil":
-		return nil
+	case !ok:
+		return false, spoiltLogOperation(line)
+	case op.process.of(line) == logNemesis:
+		return l.fault(e, line, &op), nil
 	}
-	return l.form(&e.Value, form)
+	return true, l.event(e, line, &op)
 }
 
-// pair reads the [old new] of a compare-and-set.
-func (l *jepsenLog) pair(e *Event, form []byte) error {
-	inner, open := bytes.CutPrefix(form, []byte("["))
-	inner, closed := bytes.CutSuffix(inner, []byte("]"))
-	old, rest := cutForm(inner)
-	value, rest := cutForm(rest)
-	if !open || !closed || len(old) == 0 || len(value) == 0 || len(bytes.TrimSpace(rest)) > 0 {
-		return &SyntaxError{Expected: "[old new] after :cas", Found: quote(form), Hint: hintValue}
+const hintLogCut = "the log seems damaged: copy it again, or run the test again"
+
+// logOperation is where the process, the type and the verb of an operation
+// stand in a line, such as 4, :invoke and :write. The value follows.
+type logOperation struct{ process, typ, f span }
+
+// findLogOperation finds the type of an operation between a process and a verb.
+func findLogOperation(line []byte) (logOperation, bool) {
+	op := logOperationAt(line, 0)
+	for op.f.from < op.f.to {
+		if isLogProcess(op.process.of(line)) && isLogType(op.typ.of(line)) && isKeyword(op.f.of(line)) {
+			return op, true
+		}
+		op = logOperation{op.typ, op.f, nextWord(line, op.f.to)}
 	}
-	if err := l.form(&e.Expect, old); err != nil {
-		return err
-	}
-	return l.form(&e.Value, value)
+	return op, false
 }
 
-// form reads nil, a number, a string or a keyword; any other form is a text.
-func (l *jepsenLog) form(to *Value, form []byte) error {
-	switch c := form[0]; {
-	case string(form) == "nil":
-		*to = NilValue
-	case string(form) == "true" || string(form) == "false":
-		*to = Value{Kind: Raw, Str: l.string(form)}
-	case c == '-' && len(form) > 1 && isDigit(form[1]) || isDigit(c):
-		l.json.reset(form)
-		n, ok, err := l.json.whole()
-		if err != nil {
-			return err
-		}
-		if ok && l.json.at == len(form) {
-			*to = IntValue(n)
-			return nil
-		}
-		*to = TextValue(l.string(form))
-	case c == '"':
-		text, err := strconv.Unquote(string(form))
-		if err != nil {
-			text = string(form)
-		}
-		*to = TextValue(strings.ToValidUTF8(text, "\uFFFD"))
-	default:
-		*to = TextValue(l.string(bytes.TrimPrefix(form, []byte(":"))))
+// logOperationAt takes the next three words for an operation.
+func logOperationAt(line []byte, at int) logOperation {
+	process := nextWord(line, at)
+	typ := nextWord(line, process.to)
+	return logOperation{process, typ, nextWord(line, typ.to)}
+}
+
+// spoiltLogOperation is the error of a line that is an operation but for one of
+// its words; nil for any other line.
+func spoiltLogOperation(line []byte) error {
+	op := logOperationAt(line, logMessage(line))
+	process, typ, f := op.process.of(line), op.typ.of(line), op.f.of(line)
+	switch client := isLogProcess(process); {
+	case process == logNemesis:
+	case isLogType(process):
+		return logExpected("the number of a process, from 0", process, "")
+	case isLogType(typ) && isKeyword(f):
+		return logExpected("the number of a process, from 0, before "+typ, process, "")
+	case client && isLogType(typ):
+		return logExpected("the name of an operation, such as :read, after "+typ, f, "")
+	case client && (typ == "" || isKeyword(typ) || isKeyword(f)):
+		return logExpected("a type (:invoke :ok :fail :info) after the process "+process, typ, nearest(strings.TrimPrefix(typ, ":"), typeNames[:Note]))
 	}
 	return nil
 }
 
-// string returns the text as valid UTF-8, which is what an event holds.
-func (l *jepsenLog) string(text []byte) string {
-	return strings.ToValidUTF8(l.json.strings.get(text), "\uFFFD")
+// logExpected is the error that a word of the line should be something else.
+func logExpected(what, word, near string) error {
+	switch {
+	case word == "":
+		return &SyntaxError{Expected: what, Found: "the end of the line", Hint: hintLogCut}
+	case near != "":
+		return &SyntaxError{Expected: what, Found: quote(word), Hint: "did you mean :" + near + "?"}
+	}
+	return &SyntaxError{Expected: what, Found: quote(word), Hint: hintValue}
 }
 
-// cutForm returns the first form of EDN and what follows it: a word, a string,
-// or what stands in brackets.
-func cutForm(text []byte) (form, rest []byte) {
-	text = bytes.TrimSpace(text)
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[' || c == '(' || c == '{':
-			depth++
-		case c == ']' || c == ')' || c == '}':
-			depth--
-		case depth == 0 && (c == ' ' || c == '\t' || c == ','):
-			return text[:i], text[i:]
+// logMessage returns where in the line begins what jepsen.util says; of a line
+// of somebody else, where the line begins.
+func logMessage(line []byte) int {
+	for word := nextWord(line, 0); word.from < word.to; word = nextWord(line, word.to) {
+		if name := word.of(line); name != "jepsen.util" && name != "jepsen.util:" {
+			continue
 		}
+		if dash := nextWord(line, word.to); dash.of(line) == "-" {
+			return dash.to
+		}
+		return word.to
 	}
-	return text, nil
+	return 0
+}
+
+// nextWord returns where the next word of the line stands, from at on.
+func nextWord(line []byte, at int) span {
+	for at < len(line) && isBlank(line[at]) {
+		at++
+	}
+	end := at
+	for end < len(line) && !isBlank(line[end]) {
+		end++
+	}
+	return span{at, end}
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// of returns the text that stands there.
+func (s span) of(text []byte) string { return string(text[s.from:s.to]) }
+
+const logNemesis = ":" + Nemesis
+
+func isKeyword(word string) bool { return len(word) > 1 && word[0] == ':' }
+
+func isLogType(word string) bool {
+	return isKeyword(word) && typeByName[word[1:]] != 0 && word[1:] != typeNames[Note]
+}
+
+// isLogProcess says whether the word is the number of a client's process, or
+// the nemesis.
+func isLogProcess(word string) bool {
+	return word == logNemesis || word != "" && strings.Trim(word, "0123456789") == ""
+}
+
+// fault fills in what the nemesis did. It returns false for nothing that an
+// event could say.
+func (l *jepsenLog) fault(e *Event, line []byte, op *logOperation) bool {
+	*e = Event{Index: int64(l.lines.n), Process: Nemesis, Type: Note}
+	e.Text = l.entry.valid(bytes.TrimSpace(line[op.f.to:]))
+	e.F = jepsenFault(op.f.of(line)[1:], strings.Trim(e.Text, `"`))
+	return e.F != 0
+}
+
+// event reads the line about an operation.
+func (l *jepsenLog) event(e *Event, line []byte, op *logOperation) error {
+	l.entry.onEntry(line)
+	l.entry.fields = [jepsenFieldCount]span{jepsenProcess: op.process, jepsenType: op.typ, jepsenF: op.f}
+	reason, err := l.value(op)
+	if err == nil {
+		_, err = l.jepsen.event(e, int64(l.lines.n), &l.entry)
+	}
+	if e.Error == "" {
+		e.Error = reason
+	}
+	return err
+}
+
+// value finds the value after the verb. An operation without success has there
+// what it was called with, or why it failed, or both: value returns the reason
+// that is no value.
+func (l *jepsenLog) value(op *logOperation) (reason string, err error) {
+	p := &l.entry
+	typ := typeByName[op.typ.of(p.buf)[1:]]
+	failed := typ == Fail || typ == Info
+	text := bytes.TrimSpace(p.buf[op.f.to:])
+	if len(text) == 0 {
+		return "", logExpected("a value after "+op.f.of(p.buf)+", nil where there is none", "", "")
+	}
+	p.at = nextWord(p.buf, op.f.to).from
+	form := span{p.at, p.at}
+	err = p.ednForm()
+	form.to = p.at
+	rest := bytes.TrimSpace(p.buf[p.at:])
+	switch _, second := findLogOperation(rest); {
+	case err != nil && (!failed || ednClass[text[0]] != ednWord):
+		return "", &SyntaxError{Expected: "a whole value after " + op.f.of(p.buf), Found: quote(text), Hint: hintLogCut}
+	case second || !failed && len(rest) > 0:
+		return "", &SyntaxError{Expected: "the end of the line after the value", Found: quote(rest), Hint: hintLogCut}
+	case failed && (err != nil || !p.readable(form)):
+		return p.valid(text), nil
+	}
+	p.fields[jepsenValue] = form
+	return p.valid(bytes.TrimPrefix(rest, []byte(":"))), nil
+}
+
+// logEntry reads a line as an entry of EDN in which the fields have no names.
+type logEntry struct{ ednParser }
+
+func (p *logEntry) mistake(f jepsenField, expected, hint string) error {
+	if hint == hintEntry {
+		hint = hintValue
+	}
+	return &SyntaxError{Expected: expected, Found: quote(p.fields[f].of(p.buf)), Hint: hint}
+}
+
+// readable says whether the form that stands there is a value.
+func (p *logEntry) readable(form span) bool {
+	var v Value
+	p.at = form.from
+	return p.value(&v) == nil
 }

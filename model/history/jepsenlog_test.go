@@ -36,6 +36,11 @@ INFO  jepsen.util - 11	:invoke	:write	nil
 INFO  jepsen.util - 4	:invoke	:read	nil
 INFO  jepsen.util - 4	:ok	:read	:absent
 WARN  jepsen.core - Process 4 :ok
+INFO  jepsen.core - 7 :nodes are up
+INFO  jepsen.util - Waiting for 5 :nodes
+INFO  jepsen.util - 5 nodes are up
+INFO  jepsen.util - :nemesis	:inf	:start
+INFO  jepsen.core - {:type :ok :f :read}
 `
 	want := []Event{
 		{Index: 2, Process: "0", Type: Invoke, F: Read, Op: 1},
@@ -72,17 +77,43 @@ WARN  jepsen.core - Process 4 :ok
 
 func TestJepsenLogRefuses(t *testing.T) {
 	const line = "INFO  jepsen.util - "
+	const damaged = "the log seems damaged: copy it again, or run the test again"
 	tests := []struct{ name, file, want string }{
 		{"empty file", "", `run.jsonl: expected operations, such as "INFO  jepsen.util - 4 :invoke :write 3", found an empty file; give the jepsen.log or the history of a test`},
 		{"no operation", "INFO starting\nINFO done\n", `run.jsonl: expected operations, such as "INFO  jepsen.util - 4 :invoke :write 3", found none in 2 lines; give the jepsen.log or the history of a test`},
-		{"nemesis only", line + ":nemesis :info :heal nil", `run.jsonl: expected operations, such as "INFO  jepsen.util - 4 :invoke :write 3", found none in 1 lines; give the jepsen.log or the history of a test`},
-		{"unknown operation", line + "4 :invoke :txn [[:r 1 nil]]", `run.jsonl:1: expected an operation on a register or a lock (:read :write :cas :delete :acquire :release :renew), or a :read-operation, found ":txn"; judge histories of other objects with the tests that recorded them`},
-		{"ok without invoke", line + "4 :ok :write 3", `run.jsonl:1: expected an invoke of write by process "4" before its end, found the ok alone; record each operation's beginning too, in the order in which things happened`},
-		{"two open operations", line + "4 :invoke :write 3\n" + line + "4 :invoke :read nil", `run.jsonl:2: expected the end of the write (op 1, invoked at index 1) before process "4" invokes another operation, found an invoke of read; a process runs one operation at a time: record each client's concurrent operations under processes of their own`},
-		{"cas of one value", line + "4 :invoke :cas 3", `run.jsonl:1: expected [old new] after :cas, found "3"; correct the line, or record the history again`},
-		{"cas of three values", line + "4 :invoke :cas [1 2 3]", `run.jsonl:1: expected [old new] after :cas, found "[1 2 3]"; correct the line, or record the history again`},
-		{"cas cut off", line + "4 :invoke :cas [1", `run.jsonl:1: expected [old new] after :cas, found "[1"; correct the line, or record the history again`},
-		{"number beyond 64 bits", line + "4 :invoke :write 9223372036854775808", `run.jsonl:1: expected an integer that fits in 64 bits, found the number 9223372036854775808; write a greater one as a string`},
+		{"nemesis only", line + ":nemesis :info :heal nil\n", `run.jsonl: expected operations, such as "INFO  jepsen.util - 4 :invoke :write 3", found none in 1 lines; give the jepsen.log or the history of a test`},
+		{"unknown operation", line + "4 :invoke :txn [[:r 1 nil]]\n", `run.jsonl:1: expected an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation, found ":txn"; judge histories of other objects with the tests that recorded them`},
+		{"ok without invoke", line + "4 :ok :write 3\n", `run.jsonl:1: expected an invoke of write by process "4" before its end, found the ok alone; record each operation's beginning too, in the order in which things happened`},
+		{"two open operations", line + "4 :invoke :write 3\n" + line + "4 :invoke :read nil\n", `run.jsonl:2: expected the end of the write (op 1, invoked at index 1) before process "4" invokes another operation, found an invoke of read; a process runs one operation at a time: record each client's concurrent operations under processes of their own`},
+		{"cas of one value", line + "4 :invoke :cas 3\n", `run.jsonl:1: expected [old new] for a cas, found "3"; correct the line, or record the history again`},
+		{"cas of three values", line + "4 :invoke :cas [1 2 3]\n", `run.jsonl:1: expected [old new] for a cas, found "[1 2 3]"; correct the line, or record the history again`},
+		{"cas cut off", line + "4 :invoke :cas [1\n", `run.jsonl:1: expected a whole value after :cas, found "[1"; ` + damaged},
+		{"cas of a text cut off", line + "4 :invoke :cas [\"a b\" \"c]\n", `run.jsonl:1: expected a whole value after :cas, found "[\"a b\" \"c]"; ` + damaged},
+		{"failure with a value cut off", line + "4 :invoke :write 3\n" + line + "4 :fail :write [3\n", `run.jsonl:2: expected a whole value after :write, found "[3"; ` + damaged},
+		{"cut off before the value", line + "4 :invoke :read nil\n" + line + "4 :ok :read\n", `run.jsonl:2: expected a value after :read, nil where there is none, found the end of the line; ` + damaged},
+		{"write of nothing", line + "4 :invoke :write \n", `run.jsonl:1: expected a value after :write, nil where there is none, found the end of the line; ` + damaged},
+		{"failure of nothing", line + "4 :invoke :write 3\n" + line + "4 :info :write\n", `run.jsonl:2: expected a value after :write, nil where there is none, found the end of the line; ` + damaged},
+		{"cut off in the verb", line + "4 :invoke :read nil\n" + line + "4 :ok :rea\n", `run.jsonl:2: expected a value after :rea, nil where there is none, found the end of the line; ` + damaged},
+		{"misspelt operation", line + "4 :invoke :rea nil\n", `run.jsonl:1: expected an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation, found ":rea"; did you mean read?`},
+		{"cut off before the verb", line + "4 :ok\n", `run.jsonl:1: expected the name of an operation, such as :read, after :ok, found the end of the line; ` + damaged},
+		{"cut off in the type", line + "4 :o\n", `run.jsonl:1: expected a type (:invoke :ok :fail :info) after the process 4, found ":o"; did you mean :ok?`},
+		{"cut off before the type", line + "4\n", `run.jsonl:1: expected a type (:invoke :ok :fail :info) after the process 4, found the end of the line; ` + damaged},
+		{"unknown type", line + "4 :okay :write 3\n", `run.jsonl:1: expected a type (:invoke :ok :fail :info) after the process 4, found ":okay"; correct the line, or record the history again`},
+		{"unknown type, as logback writes it", "2017-11-13 18:45:24,246{GMT}\tINFO\t[jepsen worker 2] jepsen.util: 2\t:call\t:read\tnil\n", `run.jsonl:1: expected a type (:invoke :ok :fail :info) after the process 2, found ":call"; correct the line, or record the history again`},
+		{"unknown type in a bare line", "4 :fial :write 3\n", `run.jsonl:1: expected a type (:invoke :ok :fail :info) after the process 4, found ":fial"; did you mean :fail?`},
+		{"type without its colon", line + "4 ok :write 3\n", `run.jsonl:1: expected a type (:invoke :ok :fail :info) after the process 4, found "ok"; did you mean :ok?`},
+		{"verb without its colon", line + "4 :ok write 3\n", `run.jsonl:1: expected the name of an operation, such as :read, after :ok, found "write"; correct the line, or record the history again`},
+		{"process below 0", line + "-5 :ok :read 3\n", `run.jsonl:1: expected the number of a process, from 0, before :ok, found "-5"; correct the line, or record the history again`},
+		{"no process", line + ":ok :read 3\n", `run.jsonl:1: expected the number of a process, from 0, found ":ok"; correct the line, or record the history again`},
+		{"last line without its end", line + "4 :invoke :read nil\n" + line + "4 :ok :read 1", `run.jsonl:2: expected the end of the line, found the end of the file; ` + damaged + `; a last line that is whole wants its end`},
+		{"last line cut off in the verb", line + "4 :invoke :read nil\n" + line + "4 :ok :rea", `run.jsonl:2: expected the end of the line, found the end of the file; ` + damaged + `; a last line that is whole wants its end`},
+		{"last line cut off before the message", line + "4 :invoke :read nil\nINFO  jep", `run.jsonl:2: expected the end of the line, found the end of the file; ` + damaged + `; a last line that is whole wants its end`},
+		{"two lines in one", line + "4 :invoke :write 3" + line + "5 :invoke :write 4\n", `run.jsonl:1: expected the end of the line after the value, found "jepsen.util - 5 :invoke :write 4"; ` + damaged},
+		{"two lines in one after a failure", line + "4 :invoke :write 3\n" + line + "4 :fail :write 3 " + line + "5 :invoke :write 4\n", `run.jsonl:2: expected the end of the line after the value, found "INFO  jepsen.util - 5 :invoke :write 4"; ` + damaged},
+		{"two values", line + "4 :invoke :write a b\n", `run.jsonl:1: expected the end of the line after the value, found "b"; ` + damaged},
+		{"no number", line + "4 :invoke :write 3x\n", `run.jsonl:1: expected a number, found "3x"; correct the entry, or record the history again`},
+		{"NUL bytes", line + "4 :invoke :write 3\n\x00\x00" + line + "4 :ok :write 3\n", `run.jsonl:2: expected a line of text, found a NUL byte in it; ` + damaged},
+		{"read of a key", line + "4 :invoke :read [7 nil]\n", `run.jsonl:1: expected nil, as a read of one register is invoked with, found "[7 nil]"; write the operations on each key of jepsen.independent to a file of their own`},
 		{"2 MB on one line", "INFO\n" + strings.Repeat("x", 2<<20) + "\n", `run.jsonl:2: expected a line of at most 1048576 bytes, found a longer one; write one event a line, and long values as a digest of them`},
 	}
 	for _, test := range tests {

@@ -20,8 +20,10 @@ var bom = []byte("\xef\xbb\xbf")
 type lineReader struct {
 	r    *bufio.Reader
 	file string
-	n    int    // of the line handed out last, from 1
-	long []byte // holds a line that is longer than r's buffer
+	n    int // of the line handed out last, from 1
+	// whole says whether that line had an end: the last one of a file may lack it.
+	whole bool
+	long  []byte // holds a line that is longer than r's buffer
 }
 
 func newLineReader(r io.Reader, file string) *lineReader {
@@ -48,6 +50,7 @@ func (l *lineReader) next() ([]byte, error) {
 	if err == io.EOF && len(line) == 0 {
 		return nil, io.EOF
 	}
+	l.whole = err == nil
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if l.n == 0 {
