@@ -45,9 +45,7 @@ func Rest(ctx context.Context, d time.Duration) bool {
 	}
 	p := c.p
 	p.mustLive()
-	p.resting = true
-	p.waitFor(waitTime, d)
-	p.resting = false
+	p.waitFor(waitRest, d)
 	return !p.killed
 }
 
