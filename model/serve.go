@@ -66,7 +66,7 @@ type served struct {
 	value   int64
 	refused int64
 	replies map[int64]Reply
-	e       history.Event
+	told    history.Event
 }
 
 // Handle serves one request.
@@ -128,9 +128,9 @@ func (s *served) note(p *sim.Proc, r Request, reply Reply) {
 	default:
 		return
 	}
-	s.e = history.Event{Type: history.Note, F: f, Op: r.Op, Resource: r.Resource, Token: r.Token, Lease: r.Lease,
-		Owner: r.Client, Highest: s.highest, Rejections: s.refused}
-	e := &s.e
+	e := note(&s.told, f, r.Op)
+	e.Resource, e.Token, e.Lease, e.Owner = r.Resource, r.Token, r.Lease, r.Client
+	e.Highest, e.Rejections = s.highest, s.refused
 	if f == history.Reject {
 		e.Highest = reply.Highest
 	}
