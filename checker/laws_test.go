@@ -163,6 +163,20 @@ func TestCloneIsIndependent(t *testing.T) {
 	})
 }
 
+// What breaks in a clone is not listed by its original, nor the other way round.
+func TestCloneListsItsOwnViolations(t *testing.T) {
+	original := newSuite(t, Config{View: View{Coordinator: true, Store: true}}, "no-stale-write", "token-order")
+	original.broken = slices.Grow(original.broken, 2) // room that a copy must not share
+	clone := original.Clone()
+	feed(original, parse(t, timed, "store apply op=1 token=2\nstore apply op=2 token=1").Events)
+	feed(clone, parse(t, timed, "L grant op=1 token=2 lease=a owner=A\nL grant op=2 token=1 lease=b owner=B").Events)
+	for want, s := range map[string]*Suite{"no-stale-write": original, "token-order": clone} {
+		if v := s.Violations(); len(v) != 1 || v[0].Property != want {
+			t.Errorf("violations %v, want one of %s", v, want)
+		}
+	}
+}
+
 // Whether a suite keeps operations, forgets them or reads them again, and whether a
 // file is judged at once or inline, it comes to the same as far as it can tell.
 func TestModesAgree(t *testing.T) {
