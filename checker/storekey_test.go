@@ -183,6 +183,22 @@ func TestKeys(t *testing.T) {
 			A invoke write op=1 token=1
 			store reject op=1 token=1 highest=3
 		`},
+		{"a read that saw another value", aided, "linearizable", `
+			A invoke write op=1 token=1 value=1
+			store apply op=1 token=1
+			A ok write op=1 token=1
+			B invoke read op=2 token=1
+			store served op=2 token=1
+			A invoke write op=3 token=1 value=2
+			store apply op=3 token=1
+			A ok write op=3 token=1
+		`, `
+			A invoke write op=1 token=1 value=2
+			store apply op=1 token=1
+			A ok write op=1 token=1
+			B invoke read op=2 token=1
+			store served op=2 token=1
+		`},
 		{"nobody waits any longer", aided, "linearizable", `
 			A invoke write op=1 token=1 value=1
 		`, `

@@ -330,6 +330,10 @@ var storeVerdicts = []verdict{
 		A disbelieve t=-9
 		B believe t=-5 until=8
 	`, ""},
+	{"exclusive-belief", "a belief that is over when it is noted is none", timed, `
+		A believe t=1 until=10
+		B believe t=5 until=5
+	`, ""},
 	{"exclusive-belief", "the first belief has run out", timed, `
 		A believe t=1 token=1 lease=a owner=A until=10
 		B believe t=10 token=2 lease=b owner=B until=20
