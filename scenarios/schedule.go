@@ -212,6 +212,7 @@ func (p *scheduleParser) scenario(r *Recorded) error {
 
 func (p *scheduleParser) parameters(r *Recorded) error {
 	e := p.values["params"]
+	seen := map[string]bool{}
 	for _, word := range strings.Fields(e.text) {
 		name, value, ok := strings.Cut(word, "=")
 		n, err := strconv.ParseInt(value, 10, 64)
@@ -222,6 +223,10 @@ func (p *scheduleParser) parameters(r *Recorded) error {
 		if !ok {
 			return p.bad(e.line, "one of the parameters "+strings.Join(paramNames(), ", "), quoted(name), meant(name, paramNames()))
 		}
+		if seen[name] {
+			return p.bad(e.line, "each parameter once", quoted(name)+" again", "delete one of the two")
+		}
+		seen[name] = true
 		if r.Params.Set(name, n) != nil {
 			return p.bad(e.line, fmt.Sprintf("%s from %d to %d", name, d.Min, d.Max), value, "correct it or delete it")
 		}

@@ -109,6 +109,7 @@ func TestScheduleErrors(t *testing.T) {
 		{"another revision", edit("revision: 2", "revision: 0"), `s:3: expected revision 2 of scenario textbook, found "0"; `},
 		{"unknown defect", edit("store-ignores-token+", "store-forgets+"), `s:4: expected "none" or names of defects joined by +, found `},
 		{"another timing", edit("timed\n", "soon\n"), `s:5: expected timing timed, untimed or bounded, found "soon"; `},
+		{"a parameter twice", edit("clients=2", "clients=2 clients=3"), `s:6: expected each parameter once, found "clients" again; delete one of the two`},
 		{"unknown parameter", edit("clients", "client"), `s:6: expected one of the parameters clients, acquisitions, `},
 		{"no value", edit("clients=2", "clients"), `s:6: expected a parameter such as clients=2, found "clients"; `},
 		{"out of range", edit("clients=2", "clients=99"), `s:6: expected clients from 1 to 16, found 99; `},
