@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -85,6 +86,34 @@ func noBlanks(cmd *cobra.Command) error {
 	})
 	return bad
 }
+
+// eachOnce makes flags refuse a second value, but those that are lists.
+func eachOnce(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if _, list := f.Value.(pflag.SliceValue); !list {
+			f.Value = &single{Value: f.Value}
+		}
+	})
+}
+
+// single is the value of a flag that may be given once.
+type single struct {
+	pflag.Value
+	given *string
+}
+
+func (s *single) Set(text string) error {
+	if s.given != nil {
+		return &givenTwice{*s.given}
+	}
+	s.given = &text
+	return s.Value.Set(text)
+}
+
+// givenTwice is the error of a flag that has a value already.
+type givenTwice struct{ first string }
+
+func (e *givenTwice) Error() string { return fmt.Sprintf("expected it once, found %q before", e.first) }
 
 // once refuses what is named twice.
 func once(where, what string, names []string) error {

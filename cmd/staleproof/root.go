@@ -80,6 +80,10 @@ Exit codes: 0 as expected, 1 violation, 2 bad arguments or input,
 	flags.Var(&a.color, "color", "auto, always or never; NO_COLOR means never")
 	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.mergeCommand(), a.exploreCommand(), a.replayCommand(), a.checkCommand(), a.reportCommand(), a.diffCommand(), a.listCommand())
 	root.SetHelpCommand(helpCommand(root))
+	eachOnce(root.PersistentFlags())
+	for _, cmd := range root.Commands() {
+		eachOnce(cmd.Flags())
+	}
 	return root
 }
 
@@ -136,6 +140,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		flag := value.GetFlag()
 		cause := value.Unwrap()
+		if twice, ok := errors.AsType[*givenTwice](cause); ok {
+			return usagef("--%s: expected it once, found %q and %q; give one of them", flag.Name, twice.first, value.GetValue())
+		}
 		switch flag.Value.Type() {
 		case "int", "int64":
 			cause = errors.New("expected a whole number")
