@@ -3,6 +3,7 @@ package main
 import (
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -275,6 +276,24 @@ func TestSeveralFiles(t *testing.T) {
 		if want := c.exit == exitUsage; want != oneLineOf(errs, "staleproof: "+missing+": ") {
 			t.Errorf("%v: found %q on stderr", c.files, errs)
 		}
+	}
+}
+
+// TestBadInputWritesNothing: verdicts without the file that could not be read would
+// pass for all of them.
+func TestBadInputWritesNothing(t *testing.T) {
+	good, err := filepath.Abs("testdata/good.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	t.Setenv("GITHUB_STEP_SUMMARY", "summary")
+	for _, files := range [][]string{{"none"}, {good, "none"}, {"none", good}} {
+		code, out, errs := invoke(append([]string{"check", "--junit", "j.xml", "--result", "r.json", "--report", "pages"}, files...)...)
+		if code != exitUsage || strings.Contains(out, "report:") || !oneLineOf(errs, "staleproof: none: ") {
+			t.Errorf("%v: expected exit code 2, one line, and no page, found %d: %s%s", files, code, out, errs)
+		}
+		left(t, ".")
 	}
 }
 

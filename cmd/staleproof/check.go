@@ -37,7 +37,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Long: `Check judges histories that were recorded from real systems, or written by
 replay --history. The format is recognised from the content and the model is
 guessed from the operations, unless they are named. The file - is the standard
-input.
+input. Bad input does not hide the verdict on other files, but then nothing is
+written to files.
 
 ` + modelsText(),
 		Example: `  staleproof check run.jsonl --explain
@@ -60,6 +61,10 @@ input.
 			for _, file := range args {
 				a.gap()
 				a.checkFile(file, &o, opt)
+			}
+			if a.code == exitUsage { // files without what could not be read would pass for the whole
+				a.summary()
+				return nil
 			}
 			baseNames(a.report.runs)
 			return a.conclude()
