@@ -116,8 +116,7 @@ func (o *exploreOptions) parse(cmd *cobra.Command, name string) (sc *scenarios.S
 		err = unknown("scenario", name, all, "staleproof list scenarios")
 		return
 	}
-	if d, err = sc.Defect(o.defect); err != nil {
-		err = usage(err)
+	if d, err = o.planted(sc); err != nil {
 		return
 	}
 	b = sc.Bounds()
@@ -170,6 +169,18 @@ func (o *exploreOptions) parse(cmd *cobra.Command, name string) (sc *scenarios.S
 	}
 	err = usage(err)
 	return
+}
+
+// planted is the scenario's defect that --defect names.
+func (o *exploreOptions) planted(sc *scenarios.Scenario) (model.Defects, error) {
+	d, err := sc.Defect(o.defect)
+	switch {
+	case err == nil:
+		return d, nil
+	case strings.Contains(o.defect, "+"):
+		return 0, usagef("--defect: expected one defect, found %q; fuzz plants several", o.defect)
+	}
+	return 0, noDefect("explore", o.defect, []*scenarios.Scenario{sc})
 }
 
 // maxMiB bounds --max-memory: a petabyte.

@@ -108,7 +108,7 @@ func TestExploreBadInput(t *testing.T) {
 		{"--for: expected a time above 0, such as 60s or 10m, found \"NaN\"", []string{"lf", "--for", "NaN"}},
 		{"--for: expected a time above 0, such as 60s or 10m, found \"-1s\"", []string{"lf", "--for", "-1s"}},
 		{"--defect: expected a value, found \"\"", []string{"lf", "--defect", ""}},
-		{"unknown defect \"none+none\"", []string{"lf", "--defect", "none+none"}},
+		{"--defect: expected one defect, found \"none+none\"", []string{"lf", "--defect", "none+none"}},
 	} {
 		code, out, errs := invoke(append([]string{"explore"}, c.args...)...)
 		if code != exitUsage || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.want) {

@@ -183,7 +183,7 @@ type fuzzed struct {
 
 // trials lists what to fuzz.
 func (o *fuzzOptions) trials(names []string) ([]trial, error) {
-	r := runOptions{defects: o.defects}
+	r := runOptions{verb: "fuzz", defects: o.defects}
 	if len(r.defects) == 0 {
 		r.defects = []string{"none"}
 	}

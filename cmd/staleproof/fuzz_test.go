@@ -39,7 +39,7 @@ func TestFuzzBadArguments(t *testing.T) {
 		{"no time", []string{"--for", "soon"}, "expected a time above 0, such as 60s or 10m"},
 		{"time runs forwards", []string{"--for", "-1s"}, "expected a time above 0"},
 		{"a number of findings", []string{"--until", "-1"}, "--until: expected"},
-		{"no defect of the scenario", []string{"textbook", "--defect", "replica-lags"}, "unknown defect"},
+		{"no defect of the scenario", []string{"textbook", "--defect", "replica-lags"}, "defect \"replica-lags\" is not one that textbook exposes: fuzz it in "},
 	} {
 		code, out, errs := invoke(append([]string{"fuzz"}, c.args...)...)
 		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {

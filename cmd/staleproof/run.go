@@ -30,6 +30,7 @@ const (
 // runOptions are the flags of run.
 type runOptions struct {
 	seeds   seedRange
+	verb    string // what the command does to a scenario
 	defects []string
 	matrix  bool
 	hunt    uint64 // how many schedules a hunt for a defect has at most
@@ -39,7 +40,7 @@ type runOptions struct {
 }
 
 func (a *app) runCommand() *cobra.Command {
-	o := runOptions{seeds: seedRange{0, defaultSeeds}, hunt: maxHunt}
+	o := runOptions{verb: "run", seeds: seedRange{0, defaultSeeds}, hunt: maxHunt}
 	cmd := &cobra.Command{
 		Use:   "run [SCENARIO...]",
 		Short: "simulate scenarios and judge them",
@@ -143,6 +144,9 @@ func (o *runOptions) distinct() error {
 	}
 	for _, name := range o.defects {
 		parts := strings.Split(name, "+")
+		if len(parts) > 1 && slices.Contains(parts, "none") {
+			return usagef("--defect: expected none alone, or defects joined by +, found %q", name)
+		}
 		if slices.Contains(parts, "") {
 			return usagef("--defect: expected a defect, or several joined by +, found %q", name)
 		}
@@ -196,14 +200,48 @@ func defectNames(sc *scenarios.Scenario) []string {
 	return names
 }
 
-// unused refuses a defect that no chosen scenario has.
-func (o *runOptions) unused(chosen []*scenarios.Scenario, list []trial) error {
-	all := []string{"all", "none"}
-	for _, sc := range chosen {
-		for _, x := range sc.Defects {
-			all = append(all, x.Defect.String())
+// noDefect is the error of a defect that none of the chosen scenarios has: if there
+// is such a defect, it tells where.
+func noDefect(verb, name string, chosen []*scenarios.Scenario) error {
+	names := []string{"all", "none"}
+	for _, d := range model.AllDefects() {
+		names = append(names, d.Name)
+	}
+	for part := range strings.SplitSeq(name, "+") {
+		if d, err := model.ParseDefects(part); err != nil || d == 0 {
+			return unknown("defect", part, names, "staleproof list defects")
 		}
 	}
+	subject := "these scenarios expose"
+	if len(chosen) == 1 {
+		subject = chosen[0].Name + " exposes"
+	}
+	return usagef("defect %q is not one that %s: %s", name, subject, exposedBy(verb, name))
+}
+
+// exposedBy says in which scenarios a defect, or several, can be planted: any can
+// be explored, and some can only be.
+func exposedBy(verb, name string) string {
+	var here, searched []string
+	for _, sc := range scenarios.AllScenarios() {
+		switch _, ok := planted(sc, name); {
+		case ok && sc.Searched && verb != "explore":
+			searched = append(searched, sc.Name)
+		case ok:
+			here = append(here, sc.Name)
+		}
+	}
+	switch {
+	case len(here) > 0:
+		return verb + " it in " + strings.Join(here, " or ")
+	case len(searched) > 0:
+		return "explore it in " + strings.Join(searched, " or ")
+	}
+	return "no scenario does"
+}
+
+// unused refuses a defect that no chosen scenario has.
+func (o *runOptions) unused(chosen []*scenarios.Scenario, list []trial) error {
 	for _, name := range o.defects {
 		ok := name == "all"
 		for _, sc := range chosen {
@@ -211,7 +249,7 @@ func (o *runOptions) unused(chosen []*scenarios.Scenario, list []trial) error {
 			ok = ok || has
 		}
 		if !ok {
-			return unknown("defect", name, all, "staleproof list defects")
+			return noDefect(o.verb, name, chosen)
 		}
 	}
 	if len(list) == 0 {
