@@ -1,6 +1,8 @@
 package model
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"staleproof/model/history"
@@ -33,40 +35,78 @@ type StoreDeleter interface {
 	Delete(p *sim.Proc, r Request) Reply
 }
 
-// Serve makes a process of a user's store. It notes in the history what the store
-// did, at the moment of the answer: a write is taken to be applied in the step in
-// which Write returns [OK]. A store that goes on after its write took effect (it
-// yields, calls another process) says [Applied] where that was: a store that may
-// crash, where the write is durable.
-// Copies of a message are answered from a record of replies, so that the store
-// need not know of them. At the arrival of each request the store may crash.
+// Serve makes a process of a user's store. It notes in the history when a request
+// took effect:
+//
+//   - where its task put something on the disk: then. A crash that takes it back
+//     before it was synced, answered, or seen by another request leaves no trace.
+//   - otherwise in the step in which the store answers. A store that keeps its state
+//     in memory and goes on after the change (it yields, calls another process) says
+//     [Applied] where that was.
+//
+// What a refusal puts on the disk is no effect: a store that keeps such things calls
+// p.Mark(nil) before it does.
+//
+// Copies of a message are answered from a record of replies, which a crash does not
+// take, so that the store need not know of them. At the arrival of each request the
+// store may crash.
 func Serve(s StoreServer) sim.Handler {
 	if s == nil {
 		panic(sim.Misuse("Serve: expected a store, found nil"))
 	}
-	return &served{store: s, replies: map[int64]Reply{}}
+	return &served{store: s}
 }
 
 // Applied notes that the write r took effect in this step, before Write returns:
-// call it right after the change, and then return [OK]. In a store that may crash
-// call it after [sim.Proc.Sync]: what a crash can still undo has not taken effect,
-// and to have lost it would be a violation. p is the task that was given to Write;
-// for any other process Applied does nothing.
+// call it right after the change, and then return [OK]. What a task put on the disk
+// needs no Applied, see [Serve]. p is the task that was given to Write; for any
+// other process Applied does nothing.
 func Applied(p *sim.Proc, r Request) {
-	if s, ok := p.Handler().(*served); ok && !slices.Contains(s.early, r.Op) {
-		s.early = append(s.early, r.Op)
-		s.note(p, r, OK(r.Value))
+	s, ok := p.Handler().(*served)
+	if !ok {
+		return
+	}
+	b := bookOf(p)
+	if w := b.works[r.Op]; w != nil && w.mark.Records == w.mark.Durable {
+		s.expose(p, b, w)
+		s.note(p, b, w, OK(r.Value))
 	}
 }
 
+// served is a user's store as a process.
 type served struct {
-	early   []int64 // operations that Applied has noted
 	store   StoreServer
-	highest Token // greatest accepted, as the answers show it
-	value   int64
+	highest Token // greatest accepted in this incarnation, as the answers show it
 	refused int64
-	replies map[int64]Reply
 	told    history.Event
+}
+
+// book is what is known of the requests of a store, crashes included.
+type book struct {
+	life  int // the incarnation that wrote in it last
+	works map[int64]*work
+	open  []*work // that have no answer yet
+	value int64   // last written, as the answers show it
+	fence Token   // the greatest accepted in any incarnation
+}
+
+// work is a request that a store has begun to serve.
+type work struct {
+	Request
+	reply Reply // none yet if the Status is 0
+	noted bool
+	mark  sim.Mark
+	found Token // the greatest accepted when the store was asked
+}
+
+func bookOf(p *sim.Proc) *book {
+	place := p.Ledger()
+	b, ok := (*place).(*book)
+	if !ok {
+		b = &book{works: map[int64]*work{}}
+		*place = b
+	}
+	return b
 }
 
 // Handle serves one request.
@@ -75,24 +115,78 @@ func (s *served) Handle(p *sim.Proc, msg sim.Message) {
 	if !ok {
 		return
 	}
-	reply, again := s.replies[r.Op]
-	if again && reply.Status == 0 {
-		return // a copy of a request that is being served
-	}
-	if !again {
-		s.replies[r.Op] = Reply{}
+	b := bookOf(p)
+	s.recover(p, b)
+	w := b.works[r.Op]
+	if w == nil {
+		w = &work{Request: r}
+		b.works[r.Op], b.open = w, append(b.open, w)
 		p.Yield("request")
-		reply = s.ask(p, r)
-		s.replies[r.Op] = reply
-		if !slices.Contains(s.early, r.Op) {
-			s.note(p, r, reply)
+		s.serve(p, b, w)
+	}
+	if w.reply.Status != 0 { // otherwise it is a copy of a request that is being served
+		p.Reply(msg, w.reply)
+	}
+}
+
+// recover settles, before anything else happens in a new incarnation, which of the
+// requests took effect that a crash cut off.
+func (s *served) recover(p *sim.Proc, b *book) {
+	if b.life == p.Incarnation() {
+		return
+	}
+	b.life = p.Incarnation()
+	cut := b.open
+	b.open = nil
+	slices.SortFunc(cut, byFirst)
+	for _, w := range cut {
+		if !w.noted && (w.mark.Durable == 0 || w.Token < b.fence) { // lost, or maybe a refusal's
+			delete(b.works, w.Op)
+			continue
+		}
+		w.reply = OK(w.Value)
+		s.note(p, b, w, w.reply)
+	}
+}
+
+func byFirst(a, b *work) int { return cmp.Compare(a.mark.First, b.mark.First) }
+
+// serve lets the store answer w.
+func (s *served) serve(p *sim.Proc, b *book, w *work) {
+	w.found = s.highest
+	p.Mark(&w.mark)
+	reply := s.ask(p, b, w.Request)
+	p.Mark(nil)
+	switch reply.Status {
+	case StatusOK, StatusUnsupported:
+	case StatusStale:
+		if w.noted {
+			panic(sim.Misuse(fmt.Sprintf("the store refused a %s that had taken effect: it had put something on its disk, which others saw, or said Applied; call p.Mark(nil) before you put what a refusal leaves", w.F)))
+		}
+	default:
+		panic(sim.Misuse(fmt.Sprintf("the store answered a %s with a Reply of Status %d: expected model.OK(value) or model.Stale(highest)", w.F, reply.Status)))
+	}
+	s.expose(p, b, w)
+	s.note(p, b, w, reply)
+	w.reply = reply
+	b.open = slices.DeleteFunc(b.open, func(o *work) bool { return o == w })
+}
+
+// expose notes those requests that w, which takes effect now, could see the effect
+// of: what they put on the disk is there, though they have no answer yet. One with a
+// token that is stale may yet be refused, and waits for its answer.
+func (s *served) expose(p *sim.Proc, b *book, w *work) {
+	slices.SortStableFunc(b.open, byFirst)
+	for _, o := range b.open {
+		before := o.mark.First != 0 && (w.mark.First == 0 || o.mark.First < w.mark.First)
+		if o != w && before && o.Resource == w.Resource && o.F != history.Read && o.Token >= b.fence {
+			s.note(p, b, o, OK(o.Value))
 		}
 	}
-	p.Reply(msg, reply)
 }
 
 // ask hands the request to the user's code.
-func (s *served) ask(p *sim.Proc, r Request) Reply {
+func (s *served) ask(p *sim.Proc, b *book, r Request) Reply {
 	switch r.F {
 	case history.Write:
 		return s.store.Write(p, r)
@@ -100,7 +194,7 @@ func (s *served) ask(p *sim.Proc, r Request) Reply {
 		if x, ok := s.store.(StoreReader); ok {
 			return x.Read(p, r)
 		}
-		return OK(s.value)
+		return OK(b.value)
 	case history.Raise:
 		if x, ok := s.store.(StoreRaiser); ok {
 			return x.Raise(p, r)
@@ -114,13 +208,19 @@ func (s *served) ask(p *sim.Proc, r Request) Reply {
 	return Reply{Status: StatusUnsupported}
 }
 
-func (s *served) note(p *sim.Proc, r Request, reply Reply) {
-	f := effect(r.F)
+// note notes w once.
+func (s *served) note(p *sim.Proc, b *book, w *work, reply Reply) {
+	if w.noted {
+		return
+	}
+	f := effect(w.F)
 	switch reply.Status {
 	case StatusOK:
-		s.highest = max(s.highest, r.Token)
-		if r.F == history.Write {
-			s.value = r.Value
+		if w.F != history.Read {
+			s.highest, b.fence = max(s.highest, w.Token), max(b.fence, w.Token)
+		}
+		if w.F == history.Write {
+			b.value = w.Value
 		}
 	case StatusStale:
 		f = history.Reject
@@ -128,15 +228,16 @@ func (s *served) note(p *sim.Proc, r Request, reply Reply) {
 	default:
 		return
 	}
-	e := note(&s.told, f, r.Op)
-	e.Resource, e.Token, e.Lease, e.Owner = r.Resource, r.Token, r.Lease, r.Client
+	w.noted = true
+	e := note(&s.told, f, w.Op)
+	e.Resource, e.Token, e.Lease, e.Owner = w.Resource, w.Token, w.Lease, w.Client
 	e.Highest, e.Rejections = s.highest, s.refused
-	if f == history.Reject {
-		e.Highest = reply.Highest
+	if f == history.Reject && (reply.Highest < w.found || reply.Highest > s.highest) {
+		e.Highest = reply.Highest // otherwise others may have raised it since the store looked
 	}
-	switch r.F {
+	switch w.F {
 	case history.Write:
-		e.Value = history.IntValue(r.Value)
+		e.Value = history.IntValue(w.Value)
 	case history.Read:
 		e.Value = history.IntValue(reply.Value)
 	}

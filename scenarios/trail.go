@@ -139,11 +139,19 @@ func Diverged(trail string, h *history.History) *Divergence {
 	return nil
 }
 
-// Diverged says that the run of a token is another one now, and from which event on
-// if the token has marks.
+// Diverged says that the run of a token is another one now, from which event on if
+// the token has marks, and what it breaks.
 func (r *Runner) Diverged(rec *Recorded) error {
-	const changed = "the code under test has changed since the token was made"
 	o, h := r.Record(&rec.Params, rec.Schedule)
+	now := "breaks " + strings.Join(o.Broken(), ", ")
+	switch {
+	case len(o.Inconclusive) > 0:
+		now = "cannot be judged"
+	case len(o.Violations) == 0:
+		now = "breaks nothing"
+	}
+	changed := "the code under test has changed since the token was made, and this schedule now " + now +
+		"; without the token all schedules are tried"
 	if d := rec.Marks.Diverged(h); d != nil {
 		return fmt.Errorf("%w: %s", d, changed)
 	}

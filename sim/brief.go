@@ -91,7 +91,7 @@ func (n *process) handleHere(m *Message) {
 		w.live = p.c
 	}
 	p.yieldsTo = n.yields + n.yieldsAtMost
-	p.killed, p.returned, p.unwinds = false, false, 0
+	p.killed, p.returned, p.unwinds, p.mark = false, false, 0, nil
 	w.pulse(n)
 	p.serve(m)
 }

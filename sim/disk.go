@@ -12,6 +12,7 @@ type Disk struct {
 	torn    int // unsynced writes that survived the last crash
 	synced  []record
 	pending []record
+	puts    int64 // records that there have been
 }
 
 // record is one write: to the log, or to a key.
@@ -20,6 +21,7 @@ type record struct {
 	gone  bool
 	key   string
 	value any
+	mark  *Mark // of the task that put it
 }
 
 // Get returns the latest value put under key, synced or not.
@@ -86,9 +88,15 @@ func (d *Disk) fresh(i int) bool {
 	return true
 }
 
-// put returns the next write, to be filled in.
-func (d *Disk) put() *record {
-	d.pending = append(d.pending, record{})
+// put returns the next write, to be filled in, which counts for m.
+func (d *Disk) put(m *Mark) *record {
+	d.puts++
+	d.pending = append(d.pending, record{mark: m})
+	if m != nil {
+		if m.Records++; m.First == 0 {
+			m.First = d.puts
+		}
+	}
 	return &d.pending[len(d.pending)-1]
 }
 
@@ -105,6 +113,9 @@ func (d *Disk) sync(n int) {
 }
 
 func (d *Disk) apply(r *record) {
+	if r.mark != nil {
+		r.mark.Durable++
+	}
 	if r.log {
 		d.log = append(d.log, r.value)
 		return
@@ -136,7 +147,7 @@ func (d *Disk) crash(survive int) {
 func (d *Disk) reset() {
 	clear(d.log)
 	d.log = d.log[:0]
-	d.torn = 0
+	d.torn, d.puts = 0, 0
 	clear(d.synced)
 	clear(d.pending)
 	d.synced, d.pending = d.synced[:0], d.pending[:0]

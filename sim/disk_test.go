@@ -41,7 +41,7 @@ func TestDisk(t *testing.T) {
 		var d Disk
 		var m diskModel
 		write := func(r record) {
-			*d.put() = r
+			*d.put(nil) = r
 			m.writes = append(m.writes, r)
 		}
 		key := rapid.SampledFrom([]string{"a", "b", "c", "d"})
@@ -104,15 +104,15 @@ func checkDisk(t *rapid.T, d *Disk, m *diskModel) {
 func TestDiskOrder(t *testing.T) {
 	var d Disk
 	for _, k := range []string{"z", "m"} {
-		*d.put() = record{key: k, value: 1}
+		*d.put(nil) = record{key: k, value: 1}
 	}
 	d.sync(2)
-	*d.put() = record{key: "a", value: 1}
-	*d.put() = record{log: true, value: "entry"} // has the empty key, and is no key
-	*d.put() = record{key: "z", value: 2}
-	*d.put() = record{key: "m", gone: true}
-	*d.put() = record{key: "b", value: 2}
-	*d.put() = record{key: "a", value: 3}
+	*d.put(nil) = record{key: "a", value: 1}
+	*d.put(nil) = record{log: true, value: "entry"} // has the empty key, and is no key
+	*d.put(nil) = record{key: "z", value: 2}
+	*d.put(nil) = record{key: "m", gone: true}
+	*d.put(nil) = record{key: "b", value: 2}
+	*d.put(nil) = record{key: "a", value: 3}
 	if got, want := slices.Collect(d.Keys), []string{"z", "a", "b"}; !slices.Equal(got, want) {
 		t.Errorf("keys %v, want %v", got, want)
 	}

@@ -55,6 +55,7 @@ type Proc struct {
 	alarm    uint64 // the number of that entry; any other is stale
 	laterAt  int64  // the same for another entry, behind that one
 	later    uint64
+	mark     *Mark // for what it puts on the disk
 	ctx      procContext
 }
 
@@ -559,7 +560,7 @@ func (p *Proc) Put(key string, value any) {
 		return
 	}
 	p.w.checkBody(value)
-	r := p.n.disk.put()
+	r := p.n.disk.put(p.mark)
 	r.key, r.value = key, value
 }
 
@@ -568,7 +569,7 @@ func (p *Proc) Remove(key string) {
 	if p.gone() {
 		return
 	}
-	r := p.n.disk.put()
+	r := p.n.disk.put(p.mark)
 	r.key, r.gone = key, true
 }
 
@@ -579,7 +580,7 @@ func (p *Proc) Append(value any) {
 		return
 	}
 	p.w.checkBody(value)
-	r := p.n.disk.put()
+	r := p.n.disk.put(p.mark)
 	r.log, r.value = true, value
 }
 

@@ -51,6 +51,8 @@ type process struct {
 	// Counts of choices met, by what the sites of a group share.
 	sends, yields, picks, users, reads, crashes uint32
 	calls, serials                              int64
+
+	ledger any // see Proc.Ledger
 }
 
 // unwind is the panic value that takes a task of a dead process off its stack.
@@ -235,7 +237,7 @@ func (n *process) kill(self *Proc) {
 // free returns the record of a task that has ended.
 func (w *World) free(p *Proc) {
 	p.c, p.fn, p.ctxFn, p.runner, p.starter = nil, nil, nil, nil, nil // p.n still tells whose it was
-	p.got = Message{}                                                 // of a wait that a crash ended
+	p.got, p.mark = Message{}, nil                                    // of a wait that a crash ended
 	p.killed, p.driving, p.returned, p.unwinds = false, false, false, 0
 	p.steps = p.steps[:0]
 	p.alarm, p.later = 0, 0
@@ -352,5 +354,8 @@ func (n *process) crash(d int64, self *Proc, label string) {
 	n.disk.crash(w.choose(n, SiteDisk, n.crashes, len(n.disk.pending)+1, label))
 	n.crashes++
 	n.handler = nil
+	if w.cell() != nil {
+		n.ledger = nil // what a search knows of a process is its disk
+	}
 	w.schedule(entry{at: w.now + d, kind: atRestart, proc: n.id})
 }

@@ -1,0 +1,26 @@
+package sim
+
+// Mark tells what became of what a task put on its disk. It is for instrumentation,
+// which has to say when a write took effect: a real system cannot know. The zero
+// Mark counts nothing yet.
+type Mark struct {
+	// First is the number of the first record, among all that the process ever put
+	// on its disk, from 1; 0: there is none.
+	First int64
+	// Records is how many records were put, and Durable how many of them were synced,
+	// by whichever task, or survived a crash.
+	Records, Durable int
+}
+
+// Mark makes what the task puts on its disk from now on count for m, until the next
+// Mark; nil is for none.
+func (p *Proc) Mark(m *Mark) {
+	if !p.gone() {
+		p.mark = m
+	}
+}
+
+// Ledger returns a place of the process that outlives its crashes, and ends with the
+// run. It is for instrumentation: code that is to be tested keeps on its disk what
+// a crash must not take.
+func (p *Proc) Ledger() *any { return &p.n.ledger }
