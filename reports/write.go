@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"staleproof/reports/lock"
 )
 
 // Write writes the report into the folder dir, which it creates when it is
@@ -23,8 +25,9 @@ import (
 //
 // Every page is rendered before the first is written, and each is written
 // beside its place and renamed, index.html last: a reader never sees half a
-// page, nor a link to a page that is not there yet. The error says which file
-// could not be written.
+// page, nor a link to a page that is not there yet. Of two reports that are
+// written to one folder at the same time, the second waits for the first, and
+// replaces it. The error says which file could not be written.
 func Write(dir string, doc *Document) error {
 	if err := doc.validate(); err != nil {
 		return err
@@ -36,6 +39,11 @@ func Write(dir string, doc *Document) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("report: expected a folder to write to: %w", err)
 	}
+	locked, err := lock.Folder(dir)
+	if err != nil {
+		return fmt.Errorf("report: expected a folder to write to: %w", err)
+	}
+	defer locked.Close()
 	for _, p := range pages {
 		if err := Replaceable(filepath.Join(dir, p.name)); err != nil {
 			return err

@@ -6,11 +6,14 @@ import (
 	"encoding/base64"
 	"flag"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -256,6 +259,42 @@ func TestWriteSweeps(t *testing.T) {
 	want := []string{"index.html", "notes.html", "run-folder.html", "run-mine.html", "scenario-lf.html"}
 	if diff := cmp.Diff(want, listing(t, dir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// TestWriteAtOnce: reports that are written to one folder at the same time leave
+// one of them, whole: no link of its index is dead, and no page is of another.
+func TestWriteAtOnce(t *testing.T) {
+	const writers, rounds = 4, 10
+	dir := t.TempDir()
+	docs := make([]*Document, writers)
+	for i := range docs {
+		docs[i] = textbook()
+		for r := range docs[i].Runs {
+			docs[i].Runs[r].Scenario = "lf " + strconv.Itoa(i)
+		}
+	}
+	for range rounds {
+		var all sync.WaitGroup
+		for _, doc := range docs {
+			all.Go(func() {
+				if err := Write(dir, doc); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		index, err := os.ReadFile(filepath.Join(dir, "index.html"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		linked := map[string]bool{"index.html": true}
+		for _, m := range regexp.MustCompile(`href="([a-z0-9-]+\.html)`).FindAllSubmatch(index, -1) {
+			linked[string(m[1])] = true
+		}
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(linked)), listing(t, dir)); diff != "" || len(linked) < 3 {
+			t.Fatalf("files (-linked +there):\n%s", diff)
+		}
 	}
 }
 
