@@ -141,7 +141,7 @@ func TestFarmJob(t *testing.T) {
 }
 
 // TestEndedFromOutside: what a search has when it is interrupted or killed stands in
-// its file, and the same command goes on from there.
+// its file, and the same command goes on from there, but not before it has ended.
 func TestEndedFromOutside(t *testing.T) {
 	if raceDetector {
 		t.Skip("a hundred times slower")
@@ -174,6 +174,9 @@ func TestEndedFromOutside(t *testing.T) {
 		}
 		for began := time.Now(); blocks() == had && time.Since(began) < time.Minute; {
 			time.Sleep(10 * time.Millisecond)
+		}
+		if code, _, errs := invoke(args...); code != exitUsage || !oneLineOf(errs, "staleproof: --out: expected a file that no other search writes, found "+file) {
+			t.Errorf("expected that the file is refused to a second search, found exit code %d: %s", code, errs)
 		}
 		cmd.Process.Signal(c.signal)
 		cmd.Wait()

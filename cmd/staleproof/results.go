@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"staleproof/reports/lock"
 	"staleproof/scenarios/search"
 )
 
@@ -33,7 +34,7 @@ func (o *fuzzOptions) header(trials []trial) search.ResultHeader {
 	return h
 }
 
-// openResults opens --out, reads what is in it and makes it end with a whole line.
+// openResults opens --out for this search alone, reads what is in it and makes it end with a whole line.
 func openResults(o *fuzzOptions, trials []trial) (*resultFile, error) {
 	if o.out == "" {
 		return &resultFile{}, nil
@@ -44,6 +45,10 @@ func openResults(o *fuzzOptions, trials []trial) (*resultFile, error) {
 	f, err := os.OpenFile(o.out, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, usage(err)
+	}
+	if !lock.File(f) { // until the process ends, however it does
+		f.Close()
+		return nil, usagef("--out: expected a file that no other search writes, found %s in use; wait for the other to end, or name another file", o.out)
 	}
 	r := &resultFile{file: f, known: search.NewResults(o.header(trials))}
 	if err := r.resume(o.out); err != nil {
