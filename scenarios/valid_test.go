@@ -5,41 +5,49 @@ import (
 
 	"staleproof/model"
 	"staleproof/model/history"
+	"staleproof/sim"
 )
 
 // TestHistoriesAreValid: what a simulation writes down is a history that check
-// accepts, whatever the faults and the defect.
+// accepts, whatever the faults, the defect and the timing.
 func TestHistoriesAreValid(t *testing.T) {
-	const seeds = uint64(300)
 	for _, sc := range Scenarios() {
 		defects := []model.Defects{0}
 		for _, x := range sc.Defects {
 			defects = append(defects, x.Defect)
 		}
 		for _, d := range defects {
-			r, err := NewRunner(sc, Options{Defects: d})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var v *history.Validator
-			var invalid error
-			judge := r.observe
-			r.observe = model.SinkFunc(func(e *history.Event) {
-				if invalid == nil {
-					invalid = v.Check(e)
-				}
-				judge.Observe(e)
-			})
-			for seed := range seeds {
-				v, invalid = &history.Validator{}, nil
-				p := PlanAt(sc, seed)
-				r.Run(&p)
-				if invalid != nil {
-					t.Errorf("%s with %s, seed %d: %v", sc.Name, d, seed, invalid)
-					break
-				}
-			}
-			r.Close()
+			historiesAreValid(t, sc, Options{Defects: d}, 300)
+			historiesAreValid(t, sc, Options{Defects: d, Timing: sim.Untimed}, 30)
+			historiesAreValid(t, sc, Options{Defects: d, Timing: sim.Bounded}, 30)
+		}
+	}
+}
+
+func historiesAreValid(t *testing.T, sc *Scenario, o Options, seeds uint64) {
+	r, err := NewRunner(sc, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var v *history.Validator
+	var invalid error
+	judge := r.observe
+	r.observe = model.SinkFunc(func(e *history.Event) {
+		if invalid == nil {
+			invalid = v.Check(e)
+		}
+		judge.Observe(e)
+	})
+	for seed := range seeds {
+		p := PlanAt(sc, seed)
+		h := r.header(&p.Params)
+		v = &history.Validator{}
+		invalid = v.Begin(&h)
+		r.Run(&p)
+		if invalid != nil {
+			t.Errorf("%s with %s, %s, seed %d: %v", sc.Name, o.Defects, o.Timing, seed, invalid)
+			return
 		}
 	}
 }

@@ -50,6 +50,10 @@ func TestBadInput(t *testing.T) {
 		{[]string{"check", "process.log"}, "process.log:2: expected the number of a process, from 0, before :ok, found \"-5\"; "},
 		{[]string{"check", "nothing.log"}, "nothing.log:2: expected a value after :write, nil where there is none, found the end of the line; the log seems damaged: "},
 		{[]string{"check", "novalue.edn"}, "novalue.edn:2: expected the value of the read under :value, found an operation without it; say nil, "},
+		{[]string{"check", "drift.jsonl"}, "drift.jsonl:1: expected parts per million from 0 to 999999 in field \"rho\", found -200; correct the header, "},
+		{[]string{"check", "term.jsonl"}, "term.jsonl:1: expected a term from 0 to 4611686018427387903 in field \"ttl\", found -1; correct the header, "},
+		{[]string{"check", "token.jsonl"}, "token.jsonl:2: expected a number from 0 in field \"token\", found -1; "},
+		{[]string{"check", "backwards.jsonl"}, "backwards.jsonl:3: expected a time from 9 on, found 5; time runs backwards: "},
 		{[]string{"check", "longline.jsonl"}, "longline.jsonl:2: expected a line of at most 1048576 bytes"},
 		{[]string{"check", "header.jsonl"}, "header.jsonl: expected a history, found no events; "},
 		{[]string{"check", ""}, "check: expected the name of a history file, found \"\""},
@@ -212,8 +216,8 @@ func calmToken(t *testing.T, name string) string {
 }
 
 // badFileNames are what badFiles makes, sorted.
-var badFileNames = []string{"altered.jsonl", "binary", "cut.log", "cutvalue.log", "empty", "folder", "garbage", "header.jsonl", "link", "longline.jsonl", "loop", "moved.jsonl",
-	"nothing.log", "novalue.edn", "order.jsonl", "pipe", "process.log", "socket", "truncated.jsonl", "twice.jsonl", "unasked.jsonl", "unknownf.jsonl", "unknowntype.log", "usurped.jsonl", "wrongtype.jsonl"}
+var badFileNames = []string{"altered.jsonl", "backwards.jsonl", "binary", "cut.log", "cutvalue.log", "drift.jsonl", "empty", "folder", "garbage", "header.jsonl", "link", "longline.jsonl", "loop", "moved.jsonl",
+	"nothing.log", "novalue.edn", "order.jsonl", "pipe", "process.log", "socket", "term.jsonl", "token.jsonl", "truncated.jsonl", "twice.jsonl", "unasked.jsonl", "unknownf.jsonl", "unknowntype.log", "usurped.jsonl", "wrongtype.jsonl"}
 
 // badFiles makes the files of the table in the working folder, and returns a good
 // replay token.
@@ -237,6 +241,11 @@ func badFiles(t *testing.T) string {
 		"moved.jsonl":     ended(`"resource":"r"`, `"resource":"q"`),
 		"usurped.jsonl":   ended(`"token":7`, `"token":8`),
 		"altered.jsonl":   ended(`"value":1`, `"value":2`),
+		"drift.jsonl":     strings.Replace(header, "}", `,"rho":-200}`, 1) + write,
+		"term.jsonl":      strings.Replace(header, "}", `,"ttl":-1}`, 1) + write,
+		"token.jsonl":     header + strings.Replace(write, `"token":7`, `"token":-1`, 1),
+		"backwards.jsonl": strings.Replace(header, "}", `,"ttl":10}`, 1) + strings.Replace(write, `"index":5`, `"index":5,"time":9`, 1) +
+			strings.NewReplacer(`"index":5`, `"index":6,"time":5`, `"invoke"`, `"ok"`).Replace(write),
 		"cutvalue.log":    read + "INFO  jepsen.util - 5\t:ok\t:read\n",
 		"cut.log":         read + "INFO  jepsen.util - 5\t:ok\t:rea",
 		"unknowntype.log": read + "INFO  jepsen.util - 5\t:okay\t:read\t3\n",

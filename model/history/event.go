@@ -6,7 +6,9 @@
 //
 // An event is an operation's beginning or end as a client saw it, or a note
 // that a server, a holder or the world made. The order of events is their
-// index and nothing else: two events may carry the same time.
+// index and nothing else: two events may carry the same time, and where nothing
+// is judged by times these may even run backwards, as those of several machines
+// do; see [Validator].
 //
 // The file format (one JSON object a line, a header first) is documented at
 // [WriteAll] and read by [ReadAll].
@@ -123,7 +125,7 @@ type Event struct {
 	Index int64
 	// Time is nanoseconds of true time in a timed run, a step number in an
 	// untimed one, a tick in a bounded one. Nothing is ever judged by it but
-	// deadlines and beliefs.
+	// deadlines and beliefs, and where these are it never runs backwards.
 	Time int64
 	// Process names who did or saw it. A process runs one operation at a time;
 	// after an Info its client goes on under a new process name.
@@ -200,9 +202,9 @@ type Header struct {
 	Scenario string // empty for a recorded history
 	Replay   string // the token that reproduces the run; empty for a recorded history
 	Timing   string // "timed", "untimed" or "bounded"; empty for a recorded history
-	TTL      int64  // the lease's term, in the unit of Event.Time
-	Rho      int64  // declared bound on clock drift, parts per million
-	Epsilon  int64  // declared bound on clock skew, in the unit of Event.Time
+	TTL      int64  // the lease's term, in the unit of Event.Time; 0 is none
+	Rho      int64  // declared bound on clock drift, parts per million, from 0 to 999,999
+	Epsilon  int64  // declared bound on clock skew, in the unit of Event.Time, from 0
 	Scopes   string // "per-resource" or "global": what one fence covers
 }
 

@@ -289,9 +289,9 @@ func (j *jepsen) answer(e *Event, value Value) {
 	case value.Kind == Text:
 		e.Lease = value.Str
 	case value.Kind == Int:
-		e.Token = Token(max(value.Num, 0))
+		e.Token = Token(value.Num)
 	case value.Kind == Raw && value.Str[0] == '{':
-		e.Token = Token(max(j.fence(value.Str), 0))
+		e.Token = Token(j.fence(value.Str))
 	}
 }
 

@@ -134,6 +134,7 @@ func (r *Reader) readHeader() error {
 	if err := p.open(); err != nil {
 		return err
 	}
+	seen := make(map[string]bool)
 	for first := true; ; first = false {
 		key, more, err := p.key(first)
 		if err != nil {
@@ -142,6 +143,10 @@ func (r *Reader) readHeader() error {
 		if !more {
 			break
 		}
+		if seen[string(key)] {
+			return fieldTwice(key)
+		}
+		seen[string(key)] = true
 		if err := headerField(p, h, string(key)); err != nil {
 			return err
 		}
@@ -149,7 +154,7 @@ func (r *Reader) readHeader() error {
 	if h.Format == "" {
 		return &SyntaxError{Expected: expectedHeader, Found: "an object without a format", Hint: "put the header before the first event"}
 	}
-	return nil
+	return r.pairs.Begin(h)
 }
 
 var headerNames = []string{"format", "scenario", "replay", "timing", "ttl", "rho", "epsilon", "scopes"}
@@ -208,6 +213,10 @@ func unknownField(name string, known []string) error {
 	return &SyntaxError{Expected: "a known field", Found: "the field " + quote(name), Hint: hint}
 }
 
+func fieldTwice(name []byte) error {
+	return &SyntaxError{Expected: "each field once", Found: "the field " + quote(name) + " again", Hint: hintValue}
+}
+
 // event reads the line as an event.
 func (r *Reader) event(e *Event) error {
 	p := &r.json
@@ -230,7 +239,7 @@ func (r *Reader) event(e *Event) error {
 			return unknownField(string(key), fieldNames[:])
 		}
 		if seen&(1<<f) != 0 {
-			return &SyntaxError{Expected: "each field once", Found: "the field " + quote(key) + " again", Hint: hintValue}
+			return fieldTwice(key)
 		}
 		seen |= 1 << f
 		last = f

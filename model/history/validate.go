@@ -10,6 +10,13 @@ import (
 // zero Validator is ready for the first event.
 //
 //   - Indexes increase.
+//   - Every number is a count, a time or an identity from 0: tokens, generations
+//     and sequence numbers count from 1, and 0 is none.
+//   - Time may run backwards in a history by whose times nothing is judged: the
+//     events of a real system come from the clocks of several machines, and their
+//     index alone orders them. Where deadlines and beliefs are judged, time is
+//     that of one clock and never runs backwards: in a history whose header names
+//     a timing or a term, and after an event with Expires or Until.
 //   - Type and f go together: invoke, ok and fail are about operations, note
 //     about what a server, a holder or the world saw.
 //   - A process runs one operation at a time: an ok, a fail or an info ends the
@@ -18,6 +25,11 @@ import (
 //     token where both carry one, and in an ok of a mutation the same value, or
 //     none. Only an acquire and a renew are given their token by their end.
 //   - An info of the nemesis, or one about no operation, ends nothing.
+//   - The note of a server about an operation, and a Basis, name one that was
+//     invoked before. A note about an operation that was not recorded names none.
+//   - A believe says until when, but in an untimed history, which has no deadlines.
+//   - Either every write, every cas and every read that was answered has a value,
+//     if only nil, or none has, as in a history that records tokens alone.
 //   - Either every operation has a number or none has: then they get numbers
 //     from 1 in the order of their invokes.
 //
@@ -30,6 +42,13 @@ type Validator struct {
 	// Numbers given by the history, or by the validator.
 	numbered, numbering bool
 	numbers             numberSet
+
+	latest int64 // the greatest time so far
+	dated  bool  // something is judged by times
+	// untimed says that the header does: no belief is judged then.
+	untimed bool
+	// Whether operations had a value, or lacked it.
+	valued, valueless bool
 }
 
 // opened is the operation that a process has begun and not ended.
@@ -56,10 +75,40 @@ func (v *Validator) ordered(e *Event) error {
 	return nil
 }
 
+// maxTime leaves room to add a term to a time.
+const maxTime = 1<<62 - 1
+
+// Begin takes the header, before the first event. A history that is checked
+// without has one that declares nothing. The error is a *SyntaxError without
+// file and line.
+func (v *Validator) Begin(h *Header) error {
+	for _, bound := range [...]struct {
+		name       string
+		value, max int64
+		what       string
+	}{
+		{"ttl", h.TTL, maxTime, "a term"},
+		{"rho", h.Rho, 999_999, "parts per million"},
+		{"epsilon", h.Epsilon, maxTime, "a bound on the skew of clocks"},
+	} {
+		if bound.value < 0 || bound.value > bound.max {
+			return &SyntaxError{
+				Expected: fmt.Sprintf("%s from 0 to %d in field %q", bound.what, bound.max, bound.name),
+				Found:    strconv.FormatInt(bound.value, 10), Hint: "correct the header, or record the history again",
+			}
+		}
+	}
+	v.dated, v.untimed = h.Timing != "" || h.TTL != 0, h.Timing == "untimed"
+	return nil
+}
+
 // Check takes the next event. It sets e.Op where the history has no numbers.
 // The error is a *SyntaxError without file and line.
 func (v *Validator) Check(e *Event) error {
 	if err := v.ordered(e); err != nil {
+		return err
+	}
+	if err := v.counted(e); err != nil {
 		return err
 	}
 	if nameOf(fNames[:], uint8(e.F)) == "" {
@@ -73,7 +122,7 @@ func (v *Validator) Check(e *Event) error {
 				Hint: "operations are invoke, ok, fail or info; the store's notes are apply, reject, raised and served",
 			}
 		}
-		return nil
+		return v.note(e)
 	case Invoke:
 		return v.invoke(e)
 	case Info:
@@ -85,6 +134,80 @@ func (v *Validator) Check(e *Event) error {
 		return v.end(e)
 	}
 	return &SyntaxError{Expected: "a type (" + list(typeNames[:]) + ")", Found: e.Type.String(), Hint: "set the event's Type"}
+}
+
+// counted checks the event's numbers.
+func (v *Validator) counted(e *Event) error {
+	if e.Index|e.Time|e.Op|int64(e.Token|e.Highest)|e.Generation|e.Seq|int64(e.Prepared)|
+		e.Basis|e.Expires|e.Until|e.Rejections|e.Message|e.Copy < 0 {
+		return belowZero(e)
+	}
+	switch v.dated = v.dated || e.Expires|e.Until != 0; {
+	case e.Time > maxTime:
+		return &SyntaxError{
+			Expected: "a time up to " + strconv.FormatInt(maxTime, 10), Found: strconv.FormatInt(e.Time, 10), Hint: hintValue,
+		}
+	case e.Time < v.latest && v.dated:
+		return &SyntaxError{
+			Expected: "a time from " + strconv.FormatInt(v.latest, 10) + " on", Found: strconv.FormatInt(e.Time, 10),
+			Hint: "time runs backwards: deadlines are judged by it, so take all times from one clock",
+		}
+	}
+	v.latest = max(v.latest, e.Time)
+	if e.Basis != 0 && !v.invoked(e.Basis) {
+		return &SyntaxError{
+			Expected: "a basis that was invoked before", Found: "op " + strconv.FormatInt(e.Basis, 10),
+			Hint: "name the operation whose value was used, or leave the basis out",
+		}
+	}
+	return nil
+}
+
+// invoked says whether an operation of that number was.
+func (v *Validator) invoked(op int64) bool { return !v.numbering && v.numbers.has(op) }
+
+// belowZero is the error of the event's first number that is.
+func belowZero(e *Event) error {
+	for f := range fieldCount {
+		if n := intField(e, f); n != nil && *n < 0 {
+			return &SyntaxError{
+				Expected: "a number from 0 in field " + strconv.Quote(fieldNames[f]), Found: strconv.FormatInt(*n, 10), Hint: hintValue,
+			}
+		}
+	}
+	return nil
+}
+
+func (v *Validator) note(e *Event) error {
+	switch {
+	case e.F.IsServerNote() && e.Op != 0 && !v.invoked(e.Op):
+		return &SyntaxError{
+			Expected: "the " + e.F.String() + " of an operation that was invoked before", Found: "op " + strconv.FormatInt(e.Op, 10),
+			Hint: "leave op out of a note about an operation that was not recorded",
+		}
+	case e.F == Believe && e.Until == 0 && !v.untimed:
+		return &SyntaxError{Expected: "the time in field \"until\" that ends the belief", Found: "a believe without", Hint: hintValue}
+	}
+	return nil
+}
+
+// values checks that all operations have a value, or none.
+func (v *Validator) values(e *Event) error {
+	if e.Value.Kind != Absent {
+		v.valued = true
+	} else {
+		v.valueless = true
+	}
+	if !v.valued || !v.valueless {
+		return nil
+	}
+	const hint = "give a value to all writes and all answers of reads, null where there is none, or to none"
+	if e.Value.Kind == Absent {
+		return &SyntaxError{
+			Expected: "a value, as operations before have one", Found: "the " + e.Type.String() + " of a " + e.F.String() + " without", Hint: hint,
+		}
+	}
+	return &SyntaxError{Expected: "no value, as operations before have none", Found: e.Value.excerpt(), Hint: hint}
 }
 
 func (v *Validator) invoke(e *Event) error {
@@ -106,6 +229,11 @@ func (v *Validator) invoke(e *Event) error {
 	}
 	if err := v.number(e); err != nil {
 		return err
+	}
+	if e.F == Write || e.F == CAS {
+		if err := v.values(e); err != nil {
+			return err
+		}
 	}
 	if v.open == nil {
 		v.open = make(map[string]opened)
@@ -134,8 +262,6 @@ func (v *Validator) number(e *Event) error {
 			Expected: "no number in field \"op\", as operations before have none", Found: strconv.FormatInt(e.Op, 10),
 			Hint: "number all operations or none",
 		}
-	case e.Op < 0:
-		return &SyntaxError{Expected: "an operation's number from 1", Found: strconv.FormatInt(e.Op, 10), Hint: hintValue}
 	default:
 		v.numbered = true
 		if !v.numbers.add(e.Op) {
@@ -177,6 +303,11 @@ func (v *Validator) end(e *Event) error {
 	}
 	if err := open.sameAs(e); err != nil {
 		return err
+	}
+	if e.Type == OK && e.F == Read {
+		if err := v.values(e); err != nil {
+			return err
+		}
 	}
 	e.Op = open.op
 	delete(v.open, e.Process)
@@ -268,6 +399,15 @@ func (s *numberSet) add(n int64) bool {
 		delete(s.others, s.full+1)
 	}
 	return true
+}
+
+// has says whether n is in the set.
+func (s *numberSet) has(n int64) bool {
+	if n <= s.full {
+		return n > 0
+	}
+	_, ok := s.others[n]
+	return ok
 }
 
 // next adds the lowest number that is not in the set, and returns it.

@@ -54,6 +54,7 @@ func TestWriteAll(t *testing.T) {
 // Every field of an event is written and read under its own name, also one
 // that is added later.
 func TestEveryFieldIsWrittenAndRead(t *testing.T) {
+	basis := Event{Index: 0, Process: "A", Type: Invoke, F: Write, Op: 3}
 	base := Event{Index: 1, Process: "w", Type: Note, F: Heal}
 	var one Event
 	leaves(&one, func(name string, v reflect.Value) {
@@ -74,15 +75,16 @@ func TestEveryFieldIsWrittenAndRead(t *testing.T) {
 		default:
 			setLeaf(t, v, 3)
 		}
+		want := []Event{basis, one}
 		var file bytes.Buffer
-		if err := WriteAll(&file, &History{Events: []Event{one}}); err != nil {
+		if err := WriteAll(&file, &History{Events: want}); err != nil {
 			t.Fatal(err)
 		}
 		h, err := ReadAll(&file, name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]Event{one}, h.Events); diff != "" {
+		if diff := cmp.Diff(want, h.Events); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}
 	})
@@ -175,7 +177,7 @@ func drawValue(t *rapid.T) Value {
 // drawInt is zero half of the time, as fields are.
 func drawInt(t *rapid.T, name string) int64 {
 	if rapid.Bool().Draw(t, name+" set") {
-		return rapid.Int64().Draw(t, name)
+		return rapid.Int64Range(0, maxTime).Draw(t, name)
 	}
 	return 0
 }
@@ -188,32 +190,65 @@ func drawHistory(t *rapid.T) *History {
 		Scenario: drawText.Draw(t, "scenario"),
 		Replay:   drawText.Draw(t, "replay"),
 		Timing:   rapid.SampledFrom([]string{"", "timed", "untimed", "bounded"}).Draw(t, "timing"),
-		TTL:      drawInt(t, "ttl"), Rho: drawInt(t, "rho"), Epsilon: drawInt(t, "epsilon"),
+		TTL:      drawInt(t, "ttl"), Rho: drawInt(t, "rho") % 1_000_000, Epsilon: drawInt(t, "epsilon"),
 		Scopes: rapid.SampledFrom([]string{"", "per-resource", "global"}).Draw(t, "scopes"),
 	}}
 	open := make(map[string]Event)
-	index, op := rapid.Int64Range(-5, 5).Draw(t, "first index"), int64(0)
+	index, op, now := rapid.Int64Range(0, 5).Draw(t, "first index"), int64(0), int64(0)
+	numbers := []int64{0} // of what was invoked
+	valued := rapid.Bool().Draw(t, "valued")
+	dated := h.Header.Timing != "" || h.Header.TTL != 0
 	for range rapid.IntRange(0, 12).Draw(t, "events") {
 		index += rapid.Int64Range(1, 3).Draw(t, "index step")
 		e := drawFields(t)
 		e.Index = index
+		e.Basis = rapid.SampledFrom(numbers).Draw(t, "basis")
+		if dated = dated || e.Expires|e.Until != 0; dated {
+			e.Time = max(e.Time, now)
+		}
+		now = max(now, e.Time)
 		e.Process = rapid.SampledFrom([]string{"A", "B", "7", "é\n"}).Draw(t, "process")
 		begun, busy := open[e.Process]
 		switch {
 		case rapid.IntRange(0, 2).Draw(t, "note") == 0:
 			e.Type, e.F = Note, F(rapid.SampledFrom([]F{Grant, Served, Believe, Send, Quiet}).Draw(t, "note f"))
+			switch e.F {
+			case Grant, Served:
+				e.Op = rapid.SampledFrom(numbers).Draw(t, "op")
+			case Believe:
+				e.Until, dated, e.Time = max(e.Until, 1), true, max(e.Time, now)
+			}
 		case busy:
 			e.Type, e.F, e.Op = rapid.SampledFrom([]Type{OK, Fail, Info}).Draw(t, "end"), begun.F, begun.Op
 			e.repeat(&begun)
+			if e.Type == OK && e.F == Read {
+				e.Value = withValue(e.Value, valued)
+			}
 			delete(open, e.Process)
 		default:
 			op += rapid.Int64Range(1, 2).Draw(t, "op step")
 			e.Type, e.F, e.Op = Invoke, F(rapid.IntRange(int(Acquire), int(Batch)).Draw(t, "f")), op
+			if e.F == Write || e.F == CAS {
+				e.Value = withValue(e.Value, valued)
+			}
 			open[e.Process] = e
+			numbers = append(numbers, op)
 		}
 		h.Events = append(h.Events, e)
 	}
 	return h
+}
+
+// withValue returns v as a history has it in which operations have values, or
+// have none.
+func withValue(v Value, valued bool) Value {
+	switch {
+	case !valued:
+		return Value{}
+	case v.Kind == Absent:
+		return NilValue
+	}
+	return v
 }
 
 // repeat makes the end of an operation say what its invoke said.
