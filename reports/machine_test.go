@@ -137,6 +137,7 @@ func TestValidLines(t *testing.T) {
 	for _, test := range []struct{ reason, line, want string }{
 		{"a run of the design", `{"type":"run","scenario":"textbook","defect":"none","schedules":1000,"events":98211,"status":"satisfied","expected":true,"breaks":[],"broken":[],"sometimes":{"stale-write-attempted":214},"seconds":0.04}`, ""},
 		{"a finding", `{"type":"finding","scenario":"textbook","defect":"store-ignores-token","property":"no-stale-write","message":"m","events":[49,57],"decisions":["A/pause#2=3: x"],"replay":"sp1:A"}`, ""},
+		{"a finding of a recorded history", `{"type":"finding","file":"a.jsonl","property":"no-stale-write","message":"m","events":[49,57]}`, ""},
 		{"an exploration", `{"type":"explored","scenario":"lf","defect":"none","states":434098,"generated":1977805,"depth":41,"faults":0,"complete":true,"status":"satisfied","seconds":0.2}`, ""},
 		{"a checked file", `{"type":"checked","file":"etcd.edn","model":"mutex","operations":563,"status":"violated","broken":["mutex"],"seconds":0.01}`, ""},
 		{"the last line", `{"type":"summary","status":"as-expected","exit":0}`, ""},

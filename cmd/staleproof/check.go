@@ -323,7 +323,7 @@ func (j *judged) explain(f *historyFile) error {
 			t.History, t.Open = nil, (&historyFile{path: f.path, format: f.format}).source
 		}
 		if token := h.Header.Replay; token != "" {
-			t.Replay = replayCommand(token)
+			t.token, t.Replay = token, replayCommand(token)
 		}
 		j.findings = append(j.findings, t)
 	}

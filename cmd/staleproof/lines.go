@@ -50,9 +50,9 @@ type findingLine struct {
 	Harm      string   `json:"harm,omitempty"`
 	Cause     string   `json:"cause,omitempty"`
 	Events    []int64  `json:"events"`
-	Decisions []string `json:"decisions"`
-	Work      []string `json:"work,omitempty"`   // that is less than the scenario's
-	Replay    string   `json:"replay,omitempty"` // the token
+	Decisions []string `json:"decisions,omitzero"` // none of a recorded history
+	Work      []string `json:"work,omitempty"`     // that is less than the scenario's
+	Replay    string   `json:"replay,omitempty"`   // the token
 }
 
 type replayedLine struct {

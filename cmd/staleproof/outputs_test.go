@@ -147,6 +147,27 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+// TestRecordedFindings: a finding of a recorded history has no decisions, which is
+// not the same as none, and the replay that the history's header names.
+func TestRecordedFindings(t *testing.T) {
+	file, tok := filepath.Join(t.TempDir(), "run.jsonl"), token(t, "store-refuses-equal")
+	_, simulated, _ := invoke("replay", tok, "--history", file, "--json")
+	if n := strings.Count(simulated, `"decisions":[]`); n == 0 || n != strings.Count(simulated, `"type":"finding"`) {
+		t.Errorf("expected findings of the calm run, found %s", simulated)
+	}
+	_, recorded, _ := invoke("check", file, "--json")
+	if n := strings.Count(recorded, `"type":"finding"`); n == 0 || n != strings.Count(recorded, `"replay":"`+tok+`"`) || strings.Contains(recorded, "decisions") {
+		t.Errorf("expected findings that name their replay, and no decisions, found %s", recorded)
+	}
+	_, text, _ := invoke("check", file, "--explain")
+	if !strings.Contains(text, "staleproof replay "+tok) || strings.Contains(text, "decisions") {
+		t.Errorf("expected the same of the text, found %s", text)
+	}
+	if _, bare, _ := invoke("check", "testdata/bad.jsonl", "--json"); strings.Contains(bare, "replay") || strings.Contains(bare, "decisions") {
+		t.Errorf("expected neither, found %s", bare)
+	}
+}
+
 // TestReportOfResults: the pages that report makes of a kept result are those that
 // the command itself writes, and its exit code is the same.
 func TestReportOfResults(t *testing.T) {

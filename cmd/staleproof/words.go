@@ -16,7 +16,7 @@ import (
 // told is a finding with what only the text says of it.
 type told struct {
 	reports.Finding
-	token string // of the replay; empty for a recorded history
+	token string // of the replay; empty for a history that nothing simulated
 	clock string // the timing of the history, which says what its times are
 	stack string // of a panic
 }
@@ -24,7 +24,7 @@ type told struct {
 // told turns an explained run into what is printed and reported.
 func tell(f *scenarios.Finding) told {
 	t := tellHistory(f.History, f.Finding)
-	t.Decisions, t.Work = f.Decisions, f.Work
+	t.Decisions, t.Work = orEmpty(f.Decisions), f.Work
 	t.token = f.Run.Token()
 	t.Replay = replayCommand(t.token)
 	t.Broken, t.Digest = f.Broken, fmt.Sprintf("%016x", f.Run.Digest)
@@ -48,7 +48,8 @@ func shrunk(f *search.Finding) string {
 	return fmt.Sprintf("shrunk from %s to %s in %s", number(int64(f.Decisions), "decision"), count(int64(f.Left)), number(int64(f.Runs), "run"))
 }
 
-// tellHistory is for a history that nothing is known of but its events.
+// tellHistory is for a history that nothing is known of but its events: not even
+// that there were no decisions.
 func tellHistory(h *history.History, f checker.Finding) told {
 	t := told{Finding: reports.Finding{Property: f.Property, Guarantee: f.Guarantee, Message: f.Message, Harm: f.Harm, Cause: f.Cause, Events: f.Events, At: f.At, Partial: f.Partial, NoPartial: f.NoPartial, History: h}, clock: h.Header.Timing}
 	for _, l := range f.Chain {
@@ -108,7 +109,7 @@ func (c *console) finding(t *told, promised bool) {
 	if t.token != "" || t.Replay != "" {
 		c.gap()
 	}
-	c.decisions(t.Decisions, t.token != "")
+	c.decisions(t.Decisions, t.Decisions != nil)
 	c.field("less work", strings.Join(t.Work, ", "))
 	c.field("found", t.Found)
 	c.field("also", t.others())
@@ -194,5 +195,5 @@ func (c *console) replay(t *told) {
 // findingLine is the finding for machines.
 func (t *told) line(scenario, defect, file string) findingLine {
 	return findingLine{Type: "finding", File: file, Scenario: scenario, Defect: defect, Property: t.Property,
-		Message: t.Message, Harm: t.Harm, Cause: t.Cause, Events: orEmpty(t.Events), Decisions: orEmpty(t.Decisions), Work: t.Work, Replay: t.token}
+		Message: t.Message, Harm: t.Harm, Cause: t.Cause, Events: orEmpty(t.Events), Decisions: t.Decisions, Work: t.Work, Replay: t.token}
 }
