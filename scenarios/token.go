@@ -88,7 +88,7 @@ func ParseToken(token string) (*Recorded, error) {
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(rest)
 	if err != nil || len(b) < 13 {
-		return bad("expected base64url text after %s: a character is missing or was changed; copy the whole token", tokenPrefix)
+		return bad("expected base64url text after %q; a character is missing or was changed: copy the whole token", tokenPrefix)
 	}
 	body := b[:len(b)-4]
 	if crc32.ChecksumIEEE(body) != binary.LittleEndian.Uint32(b[len(b)-4:]) {

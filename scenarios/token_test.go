@@ -78,7 +78,7 @@ func TestTokenErrors(t *testing.T) {
 		{"another version", "sp9:abcd", "expected version sp1, found sp9"},
 		{"something else", "hello", `expected it to begin with sp1:, found "hello"`},
 		{"empty", "", "expected it to begin with sp1:"},
-		{"nothing behind the version", "sp1:", "expected base64url text"},
+		{"nothing behind the version", "sp1:", `expected base64url text after "sp1:"; a character is missing or was changed: copy the whole token`},
 		{"unknown scenario", other.Token(), "did you mean textbook?"},
 		{"another revision", old.Token(), "it is of revision 99 of scenario textbook"},
 		{"a parameter out of range", bad.Token(), "parameter clients: expected 1 to 16, found 4000"},
