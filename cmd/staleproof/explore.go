@@ -66,7 +66,7 @@ its token replays it. Without one the verdict is complete, or says what remains.
 			}
 		}
 	}
-	f.StringVar(&o.reductions, "reductions", "all", "`all`, none, or a list: what is left out because it only repeats")
+	f.StringVar(&o.reductions, "reductions", "all", "all, none, or a `LIST`: what is left out because it only repeats")
 	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "`N` goroutines; the result is the same for any number")
 	f.IntVar(&o.maxStates, "max-states", 0, "stop after `N` states")
 	f.Int64Var(&o.maxMemory, "max-memory", 4096, "stop at `N` MiB of tables")

@@ -41,14 +41,14 @@ func (a *app) fuzzCommand() *cobra.Command {
 		Use:   "fuzz [SCENARIO...]",
 		Short: "search for schedules that break a scenario",
 		Long: `Fuzz searches for schedules that break the built-in scenarios, or those named,
-on all cores. A violation is exit code 1. Seeds make the search reproducible: the
-same seeds, strategy and version find the same, with any number of cores.
+on all cores. A violation is exit code 1. Seeds make the search reproducible:
+the same seeds, strategy and version find the same, with any number of cores.
 
 With --out the results are also written to a file, as the search goes on; the
 same command goes on where the file ends. With --shard K/N many machines share
 the seeds, each for itself; staleproof merge puts their files together. Their
-strategy is mix unless another is named: portfolio is not possible there, because
-what it does with a seed depends on what all seeds before it showed.
+strategy is mix unless another is named: portfolio is not possible there,
+because what it does with a seed depends on what all seeds before it showed.
 
 Strategies:
 ` + strategyHelp(),
@@ -70,7 +70,7 @@ Strategies:
 	}
 	f := cmd.Flags()
 	f.Var(&o.seeds, "seeds", "`N` or A-B: seeds of each scenario")
-	f.Var((*durationFlag)(&o.limit), "for", "end after `TIME`, such as 60s, shared by the scenarios; without\n--seeds it is the only end")
+	f.Var((*durationFlag)(&o.limit), "for", "end after `TIME`, such as 60s, shared by the scenarios; without --seeds it is the only end")
 	f.IntVar(&o.until, "until", o.until, "end a scenario when `N` properties are broken; 0: never")
 	f.StringArrayVar(&o.defects, "defect", nil, "plant defect `D`; may be repeated")
 	f.Var(&o.strategy, "strategy", "how schedules are chosen (default portfolio)")

@@ -133,6 +133,23 @@ func TestOutput(t *testing.T) {
 	}
 }
 
+// TestHelpFits: every help text is as wide as other text, at most.
+func TestHelpFits(t *testing.T) {
+	_, out, _ := invoke("--help")
+	fits(t, out)
+	commands := newApp(io.Discard, io.Discard).rootCommand().Commands()
+	for _, c := range commands {
+		code, out, errs := invoke("help", c.Name())
+		if code != exitOK || out == "" || errs != "" {
+			t.Errorf("help %s: exit code %d, found %q, %s", c.Name(), code, out, errs)
+		}
+		fits(t, out)
+	}
+	if len(commands) < 9 {
+		t.Errorf("expected all commands, found %d", len(commands))
+	}
+}
+
 // TestList: the lists name everything.
 func TestList(t *testing.T) {
 	for _, args := range [][]string{{"list"}, {"list", "--long"}, {"list", "--json"}} {
@@ -214,7 +231,7 @@ func TestJSON(t *testing.T) {
 	fields := map[string]string{
 		"run":      "type scenario defect schedules events first? status expected breaks broken sometimes reason? seconds",
 		"kill":     "type scenario defect property schedules",
-		"finding":  "type file? scenario? defect? property message harm? cause? events decisions work? replay?",
+		"finding":  "type file? scenario? defect? property message harm? cause? events decisions? work? replay?",
 		"replayed": "type scenario defect events digest status broken seconds",
 		"checked":  "type file model operations status broken reason? seconds",
 		"summary":  "type status exit",

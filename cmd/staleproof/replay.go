@@ -32,8 +32,8 @@ func (a *app) replayCommand() *cobra.Command {
 		Long: `Replay runs a schedule again: that of a replay token, as every finding has one,
 or that of a schedule file, which is the same in readable text and may be edited
 (delete its digest then). The run is the same on every machine; its verdict is
-the exit code. If the code has changed so that it is another run, replay says from
-which event on, and --schedule writes the decisions without the digest.`,
+the exit code. If the code has changed so that it is another run, replay says
+from which event on, and --schedule writes the decisions without the digest.`,
 		Example: `  staleproof replay sp1:... --history run.jsonl
   staleproof replay sp1:... --schedule run.schedule
   staleproof replay run.schedule`,

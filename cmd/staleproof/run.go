@@ -72,7 +72,7 @@ is exit code 1. --defect none is the control, --defect all each defect in turn.`
 		},
 	}
 	f := cmd.Flags()
-	f.Var(&o.seeds, "seeds", "`N` or A-B: seeds of the control; defects are hunted\nfrom the first on, at most 10000")
+	f.Var(&o.seeds, "seeds", "`N` or A-B: seeds of the control; defects are hunted from the first on, at most 10000")
 	f.StringArrayVar(&o.defects, "defect", nil, "judge with defect `D` planted; may be repeated")
 	f.StringVar(&o.regressions, "regressions", "", "replay the schedule files of folder `DIR` first\n(default "+defaultRegressions+", if there is one)")
 	f.BoolVar(&o.matrix, "matrix", false, "how soon each defect breaks each property")
