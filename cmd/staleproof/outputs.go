@@ -70,6 +70,9 @@ func (a *app) wrote(page string) {
 	}
 }
 
+// stepSummary names the file of GitHub Actions to which a job's summary is added.
+const stepSummary = "GITHUB_STEP_SUMMARY"
+
 // tellGitHub annotates the job and adds to its summary where the command runs in
 // one of GitHub Actions, which reads annotations from either stream.
 func (a *app) tellGitHub(doc *reports.Document) error {
@@ -79,13 +82,13 @@ func (a *app) tellGitHub(doc *reports.Document) error {
 			return err
 		}
 	}
-	path := os.Getenv("GITHUB_STEP_SUMMARY")
+	path := os.Getenv(stepSummary)
 	if path == "" {
 		return nil
 	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		return usagef("GITHUB_STEP_SUMMARY: expected a file that can be added to: %w", err)
+		return usagef("%s: expected a file that can be added to: %w", stepSummary, err)
 	}
 	return finish(f, func(w io.Writer) error { return reports.Summary(w, doc) })
 }

@@ -30,7 +30,7 @@ func (a *app) checkPlaces(inputs []string, more ...place) error {
 			}
 		}
 	}
-	if err := apart(append(places, place{"--report", dir})); err != nil {
+	if err := apart(append(places, place{"--report", dir}, place{stepSummary, os.Getenv(stepSummary)})); err != nil {
 		return err
 	}
 	return checkFolder(dir, "index.html")

@@ -106,8 +106,8 @@ func TestPlacesApart(t *testing.T) {
 	}
 }
 
-// TestPlacesOfStreams: a file that is the standard input or output is no place for
-// another output.
+// TestPlacesOfStreams: a file that is the standard input or output, or a job's
+// summary, is no place for another output.
 func TestPlacesOfStreams(t *testing.T) {
 	before := kept(t)
 	file, err := os.Open("rec.jsonl")
@@ -124,6 +124,10 @@ func TestPlacesOfStreams(t *testing.T) {
 	var errs strings.Builder
 	if code := run([]string{"check", "s.schedule", "--junit", "hard"}, file, &errs); code != exitUsage || !oneLineOf(errs.String(), "staleproof: --junit: expected a place of its own, found hard, to which the output of the command goes; ") {
 		t.Errorf("expected that the standard output is not replaced, found %d: %s", code, errs.String())
+	}
+	t.Setenv("GITHUB_STEP_SUMMARY", "hard")
+	if code, out, errs := invoke("check", "s.schedule", "--junit", "rec.jsonl"); code != exitUsage || out != "" || !oneLineOf(errs, "staleproof: --junit, GITHUB_STEP_SUMMARY: expected two places, found hard for both") {
+		t.Errorf("expected that the job's summary is not replaced, found %d: %s%s", code, out, errs)
 	}
 	if diff := cmp.Diff(before, textsOf(t)); diff != "" {
 		t.Errorf("expected that no file changes (-before +after):\n%s", diff)
