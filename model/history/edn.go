@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // ednSource reads histories in EDN (github.com/edn-format/edn) as Jepsen and
@@ -160,11 +161,22 @@ func (p *ednParser) prefixes() (namespace string, err error) {
 }
 
 func (p *ednParser) read(f jepsenField) (v Value, err error) {
-	if p.fields[f] != (span{}) {
-		p.at = p.fields[f].from
-		err = p.value(&v)
+	if p.fields[f] == (span{}) {
+		return v, nil
+	}
+	p.at = p.fields[f].from
+	if err = p.value(&v); err == nil && f != jepsenError {
+		err = p.encoded(f)
 	}
 	return v, err
+}
+
+// encoded refuses a field in another encoding: different values would look alike.
+func (p *ednParser) encoded(f jepsenField) error {
+	if text := p.buf[p.fields[f].from:p.fields[f].to]; !utf8.Valid(text) {
+		return &SyntaxError{Expected: "text in UTF-8", Found: quote(text), Hint: "save the file as UTF-8"}
+	}
+	return nil
 }
 
 func (p *ednParser) pair(old, value *Value) (bool, error) {
@@ -185,8 +197,10 @@ func (p *ednParser) pair(old, value *Value) (bool, error) {
 			return false, err
 		}
 	}
-	err := p.ednSpace()
-	return ednClass[p.peek()] == ednClose, err
+	if err := p.ednSpace(); err != nil || ednClass[p.peek()] != ednClose {
+		return false, err
+	}
+	return true, p.encoded(jepsenValue)
 }
 
 func (p *ednParser) isKeyword() bool {

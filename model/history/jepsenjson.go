@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // jepsenJSON reads histories in JSON that have the fields of Jepsen's: an array
@@ -236,8 +237,8 @@ func (p *jsonEntry) readValue(to *Value) error {
 		return err
 	}
 	text := p.line[from:p.at]
-	if allDigits(bytes.TrimPrefix(text, []byte("-"))) || nesting(text) > maxDepth {
-		*to = TextValue(strings.ToValidUTF8(string(text), "\uFFFD"))
+	if utf8.Valid(text) && (allDigits(bytes.TrimPrefix(text, []byte("-"))) || nesting(text) > maxDepth) {
+		*to = TextValue(string(text))
 		return nil
 	}
 	p.at = was

@@ -89,6 +89,8 @@ func (l *jepsenLog) line(e *Event, line []byte) (bool, error) {
 	switch {
 	case !ok:
 		return false, spoiltLogOperation(line)
+	case bytes.Count(line[:op.process.from], []byte(logger)) > 1:
+		return false, &SyntaxError{Expected: "one operation a line", Found: "another line's beginning before it", Hint: hintLogCut}
 	case op.process.of(line) == logNemesis:
 		return l.fault(e, line, &op), nil
 	}
@@ -123,17 +125,20 @@ func logOperationAt(line []byte, at int) logOperation {
 // spoiltLogOperation is the error of a line that is an operation but for one of
 // its words; nil for any other line.
 func spoiltLogOperation(line []byte) error {
-	op := logOperationAt(line, logMessage(line))
+	message := logMessage(line)
+	op := logOperationAt(line, message)
 	process, typ, f := op.process.of(line), op.typ.of(line), op.f.of(line)
 	switch client := isLogProcess(process); {
 	case process == logNemesis:
+	case process == "" && message > 0:
+		return logExpected("what "+logger+" says", process, "")
 	case isLogType(process):
 		return logExpected("the number of a process, from 0", process, "")
 	case isLogType(typ) && isKeyword(f):
 		return logExpected("the number of a process, from 0, before "+typ, process, "")
 	case client && isLogType(typ):
 		return logExpected("the name of an operation, such as :read, after "+typ, f, "")
-	case client && (typ == "" || isKeyword(typ) || isKeyword(f)):
+	case client && (typ == "" || typ[0] == ':' || isKeyword(f)):
 		return logExpected("a type (:invoke :ok :fail :info) after the process "+process, typ, nearest(strings.TrimPrefix(typ, ":"), typeNames[:Note]))
 	}
 	return nil
@@ -154,7 +159,7 @@ func logExpected(what, word, near string) error {
 // of somebody else, where the line begins.
 func logMessage(line []byte) int {
 	for word := nextWord(line, 0); word.from < word.to; word = nextWord(line, word.to) {
-		if name := word.of(line); name != "jepsen.util" && name != "jepsen.util:" {
+		if name := word.of(line); name != logger && name != logger+":" {
 			continue
 		}
 		if dash := nextWord(line, word.to); dash.of(line) == "-" {
@@ -182,7 +187,10 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 // of returns the text that stands there.
 func (s span) of(text []byte) string { return string(text[s.from:s.to]) }
 
-const logNemesis = ":" + Nemesis
+const (
+	logger     = "jepsen.util" // of operations
+	logNemesis = ":" + Nemesis
+)
 
 func isKeyword(word string) bool { return len(word) > 1 && word[0] == ':' }
 
