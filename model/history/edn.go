@@ -41,7 +41,7 @@ func (s *ednSource) next(e *Event) error {
 	for {
 		text, line, err := s.entries.nextEDN()
 		if err != nil {
-			return at(err, s.entries.file, s.entries.line)
+			return at(s.jepsen.end(err, s.n), s.entries.file, s.entries.line)
 		}
 		p := &s.parser
 		p.onEntry(text)

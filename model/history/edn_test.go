@@ -250,7 +250,7 @@ func TestEDNFiles(t *testing.T) {
 			}
 		})
 	}
-	for _, file := range []string{"[]", "()", "[ ; nothing\n]", "[{:type :info :f :start :process :nemesis}]"} {
+	for _, file := range []string{"[]", "()", "[ ; nothing\n]"} {
 		if h, err := readFrom(strings.NewReader(file), "edn"); err != nil || len(h.Events) != 0 {
 			t.Errorf("%s: %v, %v; expected a history without events", file, h, err)
 		}
@@ -293,6 +293,7 @@ func TestEDNRefuses(t *testing.T) {
 		{"process without a name", "{:type :ok :f :read\n:process nil}", `run.jsonl:2: expected the number of a process, from 0, or its name under :process, found "nil"; correct the entry, or record the history again`},
 		{"value in another encoding", "{:type :invoke :f :write :process 1\n:value \"caf\xe9\"}", `run.jsonl:2: expected text in UTF-8, found "\"caf\xe9\""; save the file as UTF-8`},
 		{"cas in another encoding", "{:type :invoke :f :cas :process 1\n:value [1 \"caf\xe9\"]}", `run.jsonl:2: expected text in UTF-8, found "[1 \"caf\xe9\"]"; save the file as UTF-8`},
+		{"nemesis only", "[{:type :info :f :start :process :nemesis}\n{:type :info :f :heal :process :nemesis}]", `run.jsonl:2: expected operations of clients, found none among 2 entries; give the history of a test`},
 		{"process below 0", "{:type :invoke :f :read :value nil\n:process -5}", `run.jsonl:2: expected the number of a process, from 0, or its name under :process, found "-5"; correct the entry, or record the history again`},
 		{"read of no value", "{:type :invoke :f :read :process 1}\n{:type :ok :f :read :process 1}", `run.jsonl:2: expected the value of the read under :value, found an operation without it; say nil, or null in JSON, where there is none`},
 		{"write of no value", "{:type :invoke :f :write :process 1}", `run.jsonl:1: expected the value of the write under :value, found an operation without it; say nil, or null in JSON, where there is none`},

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -10,6 +11,7 @@ import (
 // from whatever notation they are written in.
 type jepsen struct {
 	pairs Validator
+	found bool   // whether there was an operation
 	json  parser // of answers that are maps
 	// names has the numbers of processes.
 	names  interner
@@ -126,7 +128,18 @@ func (j *jepsen) event(e *Event, n int64, entry jepsenEntry) (bool, error) {
 		return false, entry.mistake(jepsenF,
 			"an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation", hint)
 	}
+	j.found = true
 	return true, j.values(e, f, entry)
+}
+
+// end is what a reader returns after the last of n entries.
+func (j *jepsen) end(err error, n int64) error {
+	if err != io.EOF || j.found || n == 0 {
+		return err
+	}
+	return &SyntaxError{
+		Expected: "operations of clients", Found: "none among " + strconv.FormatInt(n, 10) + " entries", Hint: "give the history of a test",
+	}
 }
 
 // process reads who it was, and whether that is a number, as the

@@ -42,7 +42,7 @@ func (s *jepsenJSON) next(e *Event) error {
 	for {
 		text, line, err := s.entries.nextJSON()
 		if err != nil {
-			return at(err, s.entries.file, s.entries.line)
+			return at(s.jepsen.end(err, s.n), s.entries.file, s.entries.line)
 		}
 		p := &s.entry
 		p.reset(text)
@@ -173,6 +173,12 @@ func (p *jsonEntry) operation() error {
 			return withoutLine(err)
 		}
 		f, known := jepsenFieldOf(key)
+		if name := string(key); name == "resource" || name == "scope" || name == "op" {
+			return &SyntaxError{
+				Expected: "an operation of Jepsen's, which has no field " + strconv.Quote(name), Found: "an event of " + Format,
+				Hint: `put its header {"format":"` + Format + `"} before the first event`,
+			}
+		}
 		if known && p.fields[f] != (span{}) {
 			return &SyntaxError{Expected: "each field once", Found: "the field " + strconv.Quote(jepsenFieldNames[f]) + " again", Hint: hintEntry}
 		}
@@ -217,9 +223,11 @@ func (p *jsonEntry) skip() error {
 func (p *jsonEntry) read(f jepsenField) (v Value, err error) {
 	if p.fields[f] != (span{}) {
 		p.at, p.field = p.fields[f].from, jepsenFieldNames[f]
-		err = withoutLine(p.readValue(&v))
+		if err = p.readValue(&v); err == nil && p.at != p.fields[f].to {
+			err = p.expected("the end of the value", hintJSON)
+		}
 	}
-	return v, err
+	return v, withoutLine(err)
 }
 
 // readValue reads the value that stands here. What cannot be brought in order

@@ -24,7 +24,6 @@ type jepsenLog struct {
 	lines  *lineReader
 	entry  logEntry
 	jepsen jepsen
-	found  bool // whether there was an operation
 	err    error
 }
 
@@ -44,7 +43,7 @@ func (l *jepsenLog) Next(e *Event) error {
 func (l *jepsenLog) next(e *Event) error {
 	for {
 		line, err := l.lines.next()
-		if err == io.EOF && !l.found {
+		if err == io.EOF && !l.jepsen.found {
 			return l.nothing()
 		}
 		if err != nil {
@@ -54,7 +53,6 @@ func (l *jepsenLog) next(e *Event) error {
 		if err == nil && !ok {
 			continue
 		}
-		l.found = l.found || e.Type != Note
 		if err == nil {
 			err = l.jepsen.pairs.Check(e)
 		}

@@ -22,14 +22,18 @@ import (
 //   - A process runs one operation at a time: an ok, a fail or an info ends the
 //     one that its process invoked, with the same f. Operations may stay open.
 //   - An end is about what its invoke was: the same resource and scope, the same
-//     token where both carry one, and in an ok of a mutation the same value, or
-//     none. Only an acquire and a renew are given their token by their end.
+//     token, or none, and in an ok of a mutation the same value, or none. Only an
+//     acquire and a renew are given their token by their end.
 //   - An info of the nemesis, or one about no operation, ends nothing.
 //   - The note of a server about an operation, and a Basis, name one that was
 //     invoked before. A note about an operation that was not recorded names none.
+//   - Where operations name a resource, so do the notes of servers and holders.
+//   - Either every grant has a token or none has.
 //   - A believe says until when, but in an untimed history, which has no deadlines.
 //   - Either every write, every cas and every read that was answered has a value,
-//     if only nil, or none has, as in a history that records tokens alone.
+//     if only nil, or none has, as in a history that records tokens alone. A cas
+//     has two.
+//   - Only what failed is stale.
 //   - Either every operation has a number or none has: then they get numbers
 //     from 1 in the order of their invokes.
 //
@@ -47,8 +51,19 @@ type Validator struct {
 	dated  bool  // something is judged by times
 	// untimed says that the header does: no belief is judged then.
 	untimed bool
-	// Whether operations had a value, or lacked it.
-	valued, valueless bool
+	// Whether operations had a value, or lacked it; grants a token; and whether
+	// operations have resources.
+	values, tokens all
+	named          bool
+}
+
+// all says whether all have something, or none.
+type all struct{ some, lacking bool }
+
+// mixed takes one more, and says whether some have it and some lack it.
+func (a *all) mixed(has bool) bool {
+	a.some, a.lacking = a.some || has, a.lacking || !has
+	return a.some && a.lacking
 }
 
 // opened is the operation that a process has begun and not ended.
@@ -142,6 +157,9 @@ func (v *Validator) counted(e *Event) error {
 		e.Basis|e.Expires|e.Until|e.Rejections|e.Message|e.Copy < 0 {
 		return belowZero(e)
 	}
+	if e.Error == Stale && (e.Type == Invoke || e.Type == OK) {
+		return &SyntaxError{Expected: "an " + e.Type.String() + " without an error", Found: "the error " + quote(Stale), Hint: "an operation that was refused ends in a fail"}
+	}
 	switch v.dated = v.dated || e.Expires|e.Until != 0; {
 	case e.Time > maxTime:
 		return &SyntaxError{
@@ -185,29 +203,35 @@ func (v *Validator) note(e *Event) error {
 			Expected: "the " + e.F.String() + " of an operation that was invoked before", Found: "op " + strconv.FormatInt(e.Op, 10),
 			Hint: "leave op out of a note about an operation that was not recorded",
 		}
+	case v.named && (e.F.IsServerNote() || e.F.IsHolderNote()) && e.ScopeName() == "":
+		return &SyntaxError{Expected: "a resource, as operations have one", Found: "the note " + e.F.String() + " without", Hint: hintValue}
+	case e.F == Grant && v.tokens.mixed(e.Token != 0):
+		found := "a grant without"
+		if e.Token != 0 {
+			found = "the token " + e.Token.String()
+		}
+		return &SyntaxError{Expected: "a token in every grant or in none", Found: found, Hint: "tokens count from 1: record that of every grant"}
 	case e.F == Believe && e.Until == 0 && !v.untimed:
 		return &SyntaxError{Expected: "the time in field \"until\" that ends the belief", Found: "a believe without", Hint: hintValue}
 	}
 	return nil
 }
 
-// values checks that all operations have a value, or none.
-func (v *Validator) values(e *Event) error {
-	if e.Value.Kind != Absent {
-		v.valued = true
-	} else {
-		v.valueless = true
-	}
-	if !v.valued || !v.valueless {
-		return nil
-	}
+// valued checks that all operations have a value, or none.
+func (v *Validator) valued(e *Event) error {
+	has := e.Value.Kind != Absent
 	const hint = "give a value to all writes and all answers of reads, null where there is none, or to none"
-	if e.Value.Kind == Absent {
-		return &SyntaxError{
-			Expected: "a value, as operations before have one", Found: "the " + e.Type.String() + " of a " + e.F.String() + " without", Hint: hint,
-		}
+	switch {
+	case e.F == CAS && has != (e.Expect.Kind != Absent):
+		return &SyntaxError{Expected: "the old value and the new one of a cas", Found: "one of them", Hint: hintValue}
+	case !v.values.mixed(has):
+		return nil
+	case has:
+		return &SyntaxError{Expected: "no value, as operations before have none", Found: e.Value.excerpt(), Hint: hint}
 	}
-	return &SyntaxError{Expected: "no value, as operations before have none", Found: e.Value.excerpt(), Hint: hint}
+	return &SyntaxError{
+		Expected: "a value, as operations before have one", Found: "the " + e.Type.String() + " of a " + e.F.String() + " without", Hint: hint,
+	}
 }
 
 func (v *Validator) invoke(e *Event) error {
@@ -231,7 +255,7 @@ func (v *Validator) invoke(e *Event) error {
 		return err
 	}
 	if e.F == Write || e.F == CAS {
-		if err := v.values(e); err != nil {
+		if err := v.valued(e); err != nil {
 			return err
 		}
 	}
@@ -243,6 +267,7 @@ func (v *Validator) invoke(e *Event) error {
 		o.value, o.expect = e.Value, e.Expect
 	}
 	v.open[e.Process] = o
+	v.named = v.named || o.scope != ""
 	return nil
 }
 
@@ -305,7 +330,7 @@ func (v *Validator) end(e *Event) error {
 		return err
 	}
 	if e.Type == OK && e.F == Read {
-		if err := v.values(e); err != nil {
+		if err := v.valued(e); err != nil {
 			return err
 		}
 	}
@@ -321,7 +346,12 @@ func (o *opened) sameAs(e *Event) error {
 		return o.differs(e, "resource", quote(o.resource), quote(e.Resource))
 	case e.ScopeName() != o.scope:
 		return o.differs(e, "scope", quote(o.scope), quote(e.ScopeName()))
-	case e.Token != o.token && e.Token != 0 && o.token != 0 && e.F != Acquire && e.F != Renew:
+	case o.token == 0 && e.Token != 0 && e.F != Acquire && e.F != Renew:
+		return &SyntaxError{
+			Expected: "no token, as the " + o.String() + " on process " + quote(e.Process) + " was invoked without",
+			Found:    "the " + e.Type.String() + " with the token " + e.Token.String(), Hint: "record the token that an operation presents in its invoke",
+		}
+	case e.Token != o.token && e.Token != 0 && e.F != Acquire && e.F != Renew:
 		return o.differs(e, "token", o.token.String(), e.Token.String())
 	case e.Type != OK:
 		return nil // in the place of a value there may be the reason

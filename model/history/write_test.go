@@ -196,7 +196,7 @@ func drawHistory(t *rapid.T) *History {
 	open := make(map[string]Event)
 	index, op, now := rapid.Int64Range(0, 5).Draw(t, "first index"), int64(0), int64(0)
 	numbers := []int64{0} // of what was invoked
-	valued := rapid.Bool().Draw(t, "valued")
+	valued, named := rapid.Bool().Draw(t, "valued"), false
 	dated := h.Header.Timing != "" || h.Header.TTL != 0
 	for range rapid.IntRange(0, 12).Draw(t, "events") {
 		index += rapid.Int64Range(1, 3).Draw(t, "index step")
@@ -212,8 +212,12 @@ func drawHistory(t *rapid.T) *History {
 		switch {
 		case rapid.IntRange(0, 2).Draw(t, "note") == 0:
 			e.Type, e.F = Note, F(rapid.SampledFrom([]F{Grant, Served, Believe, Send, Quiet}).Draw(t, "note f"))
+			if named && e.ScopeName() == "" && e.F != Send && e.F != Quiet {
+				e.Scope = "s"
+			}
 			switch e.F {
 			case Grant, Served:
+				e.Token = max(e.Token, 1)
 				e.Op = rapid.SampledFrom(numbers).Draw(t, "op")
 			case Believe:
 				e.Until, dated, e.Time = max(e.Until, 1), true, max(e.Time, now)
@@ -231,6 +235,10 @@ func drawHistory(t *rapid.T) *History {
 			if e.F == Write || e.F == CAS {
 				e.Value = withValue(e.Value, valued)
 			}
+			if e.F == CAS {
+				e.Expect = withValue(e.Expect, valued)
+			}
+			named = named || e.ScopeName() != ""
 			open[e.Process] = e
 			numbers = append(numbers, op)
 		}
