@@ -87,7 +87,7 @@ func TestReadRefuses(t *testing.T) {
 		{"fail under another token", header + about(invoke, `"token":7`) + about(strings.Replace(okWrite, `"ok"`, `"fail"`, 1), `"token":8`),
 			`run.jsonl:3: expected the token 7 of the write (op 1, invoked at index 1) on process "A", found the fail with the token 8; ` + sayAgain},
 		{"token in the end alone", header + invoke + about(okWrite, `"token":7`),
-			`run.jsonl:3: expected no token, as the write (op 1, invoked at index 1) on process "A" was invoked without, found the ok with the token 7; record the token that an operation presents in its invoke`},
+			`run.jsonl:3: expected the token 0 of the write (op 1, invoked at index 1) on process "A", found the ok with the token 7; ` + sayAgain},
 		{"release of another token", header + about(strings.Replace(invoke, `"write"`, `"release"`, 1), `"token":7`) + about(strings.Replace(okWrite, `"write"`, `"release"`, 1), `"token":8`),
 			`run.jsonl:3: expected the token 7 of the release (op 1, invoked at index 1) on process "A", found the ok with the token 8; ` + sayAgain},
 		{"ok of another value", header + about(invoke, `"value":1`) + about(okWrite, `"value":"1"`),

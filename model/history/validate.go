@@ -346,12 +346,7 @@ func (o *opened) sameAs(e *Event) error {
 		return o.differs(e, "resource", quote(o.resource), quote(e.Resource))
 	case e.ScopeName() != o.scope:
 		return o.differs(e, "scope", quote(o.scope), quote(e.ScopeName()))
-	case o.token == 0 && e.Token != 0 && e.F != Acquire && e.F != Renew:
-		return &SyntaxError{
-			Expected: "no token, as the " + o.String() + " on process " + quote(e.Process) + " was invoked without",
-			Found:    "the " + e.Type.String() + " with the token " + e.Token.String(), Hint: "record the token that an operation presents in its invoke",
-		}
-	case e.Token != o.token && e.Token != 0 && e.F != Acquire && e.F != Renew:
+	case e.F != Acquire && e.F != Renew && e.Token != 0 && e.Token != o.token:
 		return o.differs(e, "token", o.token.String(), e.Token.String())
 	case e.Type != OK:
 		return nil // in the place of a value there may be the reason
