@@ -446,6 +446,12 @@ func TestExplainBadInput(t *testing.T) {
 			t.Errorf("got %+v, want the bare violation", f)
 		}
 	}
+	write := history.Event{Index: 2, Process: "A", Type: history.OK, F: history.Write, Op: 1, Resource: "r", Value: history.IntValue(5)}
+	read := history.Event{Index: 1, Process: "A", Type: history.Invoke, F: history.Read, Op: 1, Resource: "r"}
+	v = Violation{Property: "linearizable", Message: "m", Events: []int64{2}}
+	if f := Explain(&history.History{Events: []history.Event{read, write}}, v); f.Message != "m" || f.Cause != "" {
+		t.Errorf("a write that began as a read: got %+v, want no cause", f)
+	}
 }
 
 func tell(f Finding) string {

@@ -73,7 +73,9 @@ func (x *explainer) values(resource string) (values map[history.Value]*held, ok 
 				continue
 			}
 			if e.F == history.Write {
-				v = values[nilFor(x.events[begin].Value)]
+				if v = values[nilFor(x.events[begin].Value)]; v == nil {
+					return nil, false // it began as something else
+				}
 			} else if v == nil {
 				v = &held{value: nilFor(e.Value), written: -1, zone: zone{first: never}}
 				values[v.value] = v
