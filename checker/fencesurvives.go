@@ -10,7 +10,7 @@ var fenceSurvives = Property{
 	Name:      "fence-survives",
 	Guarantee: "The store's greatest token, and every acknowledged write, survive its crash, failover and restore.",
 	Doc: "Watches what the store notes as its greatest token, which never decreases, and what it serves after a restart: " +
-		"the last acknowledged write, or a later one, where the notes tell the values. Without the store's notes, linearizable judges it.",
+		"the last acknowledged write, a later one, or one without an answer, where the notes tell the values. Without the store's notes, linearizable judges it.",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "through linearizable",
 	watch: func(v View) []interest {
@@ -18,7 +18,10 @@ var fenceSurvives = Property{
 			return nil
 		}
 		list := notes(history.Apply, history.Raised, history.Reject, history.Served, history.Restart)
-		return append(list, events(history.OK, history.Write, history.Delete, history.CAS, history.Batch)...)
+		for _, t := range []history.Type{history.Invoke, history.OK, history.Fail} {
+			list = append(list, events(t, history.Write, history.Delete, history.CAS, history.Batch)...)
+		}
+		return list
 	},
 	monitor: func(e *env) Monitor { return &survival{base: e.base("fence-survives")} },
 }
@@ -38,12 +41,17 @@ type lastWrites struct {
 	acked     written
 	later     [manyLater]written // the latest last
 	count     int                // of later
-	missed    bool               // one of them was forgotten
+	missed    bool               // one of them, or of open, was forgotten
+	open      [manyOpen]written  // were begun and have no answer: a crash may leave any
+	begun     int                // of open
 	restarted int64              // the restart since the last one was applied; 0: none
 }
 
 // manyLater is how many writes without an acknowledgement are remembered.
 const manyLater = 4
+
+// manyOpen is how many writes without an answer are remembered.
+const manyOpen = 8
 
 type written struct {
 	op    int64
@@ -63,6 +71,28 @@ func (r *lastWrites) apply(w written) {
 	r.count++
 }
 
+// begin adds a write of which nothing is known yet.
+func (r *lastWrites) begin(w written) {
+	if r.begun == manyOpen {
+		r.end(r.open[0].op)
+		r.missed = true
+	}
+	r.open[r.begun] = w
+	r.begun++
+}
+
+// end takes it away again.
+func (r *lastWrites) end(op int64) {
+	for i := range r.open[:r.begun] {
+		if r.open[i].op == op {
+			copy(r.open[i:], r.open[i+1:r.begun])
+			r.begun--
+			r.open[r.begun] = written{}
+			return
+		}
+	}
+}
+
 // acknowledge notes that a write must survive, and so none before it need.
 func (r *lastWrites) acknowledge(op int64) {
 	for i := range r.later[:r.count] {
@@ -80,7 +110,7 @@ func (r *lastWrites) acknowledge(op int64) {
 // explains reports whether a restart may have left the value.
 func (r *lastWrites) explains(v history.Value) bool {
 	may := func(w written) bool { return w.value.Kind == history.Absent || sameValue(w.value, v) }
-	return r.acked.op == 0 || r.missed || may(r.acked) || slices.ContainsFunc(r.later[:r.count], may)
+	return r.acked.op == 0 || r.missed || may(r.acked) || slices.ContainsFunc(r.later[:r.count], may) || slices.ContainsFunc(r.open[:r.begun], may)
 }
 
 func (m *survival) Observe(in *Input) bool {
@@ -101,8 +131,13 @@ func (m *survival) Observe(in *Input) bool {
 	}
 	r := at(&m.resources, m.names.resources.id(in.Resource))
 	switch {
+	case in.Type == history.Invoke:
+		r.begin(written{in.Op, in.Value, in.Index})
 	case in.Type == history.OK:
 		r.acknowledge(in.Op)
+		r.end(in.Op)
+	case in.Type == history.Fail:
+		r.end(in.Op)
 	case in.F == history.Apply:
 		m.store = in.Process
 		r.apply(written{in.Op, in.Value, in.Index})
@@ -157,9 +192,12 @@ func (m *survival) AppendKey(b []byte) []byte {
 		r := &m.resources[i]
 		b = appendText(b, m.names.resources.list[i])
 		b = appendValue(b, r.acked.value)
-		b = append(b, byte(r.count))
+		b = append(b, byte(r.count), byte(r.begun))
 		for _, w := range r.later[:r.count] {
 			b = appendValue(b, w.value)
+		}
+		for _, w := range r.open[:r.begun] {
+			b = appendValue(appendInt(b, w.op), w.value)
 		}
 		b = appendBool(b, r.acked.op != 0)
 		b = appendBool(b, r.missed)

@@ -12,14 +12,18 @@ var scopeIsolation = Property{
 		"accepted from another lease.",
 	Doc: "Watches apply, raised and reject notes. A refusal for which the store had accepted nothing in the scope that the " +
 		"fence is declared to cover was brought about by another scope, or by nothing. A store may choose that a read it " +
-		"answers lifts its fence.",
+		"answers lifts its fence, and a request that has no answer may have lifted it.",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "over completed operations",
 	watch: func(v View) []interest {
 		if !v.Store {
 			return nil
 		}
-		return notes(history.Apply, history.Raised, history.Reject, history.Served)
+		list := notes(history.Apply, history.Raised, history.Reject, history.Served)
+		for _, t := range []history.Type{history.Invoke, history.OK, history.Fail} {
+			list = append(list, events(t, history.Raise, history.Write, history.Delete, history.CAS, history.Batch)...)
+		}
+		return list
 	},
 	monitor: func(e *env) Monitor { return &isolation{base: e.base("scope-isolation")} },
 }
@@ -35,7 +39,44 @@ type brought struct {
 	token history.Token
 	lease identity
 	at    int64
-	read  history.Token // the greatest token of a read that was answered
+	read  history.Token  // the greatest token of a read that was answered
+	open  [manyOpen]lift // requests that were begun and have no answer
+	begun int            // of open
+}
+
+// lift is a request that may have lifted a fence.
+type lift struct {
+	op    int64
+	token history.Token
+	lease identity
+}
+
+// begin adds a request; the oldest is forgotten if there are too many.
+func (f *brought) begin(l lift) {
+	if f.begun == manyOpen {
+		f.end(f.open[0].op)
+	}
+	f.open[f.begun] = l
+	f.begun++
+}
+
+// end takes a request away that has an answer.
+func (f *brought) end(op int64) {
+	for i := range f.open[:f.begun] {
+		if f.open[i].op == op {
+			copy(f.open[i:], f.open[i+1:f.begun])
+			f.begun--
+			f.open[f.begun] = lift{}
+			return
+		}
+	}
+}
+
+// justifies reports whether a request without an answer may be why a token is refused.
+func (f *brought) justifies(in *Input) bool {
+	return slices.ContainsFunc(f.open[:f.begun], func(l lift) bool {
+		return l.token > in.Token || l.token == in.Token && l.lease != in.lease()
+	})
 }
 
 func (m *isolation) Observe(in *Input) bool {
@@ -43,6 +84,14 @@ func (m *isolation) Observe(in *Input) bool {
 		return false
 	}
 	f := at(&m.fences, in.fence())
+	switch in.Type {
+	case history.Invoke:
+		f.begin(lift{in.Op, in.Token, in.lease()})
+		return false
+	case history.OK, history.Fail:
+		f.end(in.Op)
+		return false
+	}
 	switch in.F {
 	case history.Served:
 		f.read = max(f.read, in.Token)
@@ -53,7 +102,7 @@ func (m *isolation) Observe(in *Input) bool {
 		}
 		return false
 	}
-	if f.read > in.Token || f.token > in.Token || f.token == in.Token && f.token != 0 && f.lease != in.lease() {
+	if f.read > in.Token || f.token > in.Token || f.token == in.Token && f.token != 0 && f.lease != in.lease() || f.justifies(in) {
 		return false
 	}
 	if f.token == 0 {
@@ -75,6 +124,10 @@ func (m *isolation) AppendKey(b []byte) []byte {
 			b = appendInt(b, int64(m.fences[i].token))
 			b = appendLease(b, m.fences[i].lease)
 			b = appendInt(b, int64(max(0, m.fences[i].read-m.fences[i].token))) // below, it justifies nothing more
+			b = append(b, byte(m.fences[i].begun))
+			for _, l := range m.fences[i].open[:m.fences[i].begun] {
+				b = appendLease(appendInt(appendInt(b, l.op), int64(l.token)), l.lease)
+			}
 		}
 	}
 	return b

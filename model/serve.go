@@ -35,34 +35,45 @@ type StoreDeleter interface {
 	Delete(p *sim.Proc, r Request) Reply
 }
 
-// Serve makes a process of a user's store. It notes in the history when a request
-// took effect:
+// Serve makes a process of a user's store, which may be a [sim.Starter]. It notes in
+// the history when a request took effect: in the step in which the store answers,
+// but where its task put something on the disk before another request's did, which
+// is answered first, or before that one read the disk, it comes first. Of what a crash
+// cuts off nobody can tell whether it took effect; it is not noted.
 //
-//   - where its task put something on the disk: then. A crash that takes it back
-//     before it was synced, answered, or seen by another request leaves no trace.
-//   - otherwise in the step in which the store answers. A store that keeps its state
-//     in memory and goes on after the change (it yields, calls another process) says
-//     [Applied] where that was.
+// A store that goes on after the change (it yields, calls another process, waits
+// until another task has put the change on the disk) says [Applied] where that was.
+// What a task puts aside, and is no effect, it puts between old := p.Mark(nil) and
+// p.Mark(old).
 //
-// What a refusal puts on the disk is no effect: a store that keeps such things calls
-// p.Mark(nil) before it does.
-//
-// Copies of a message are answered from a record of replies, which a crash does not
-// take, so that the store need not know of them. At the arrival of each request the
-// store may crash.
+// Copies of a message are answered from a record of replies, and those of a request
+// that a crash cut off with something on the disk get no answer, so that the store
+// need not know of them. At the arrival of each request the store may crash.
 func Serve(s StoreServer) sim.Handler {
 	if s == nil {
 		panic(sim.Misuse("Serve: expected a store, found nil"))
 	}
-	return &served{store: s}
+	h := &served{store: s}
+	if starter, ok := s.(sim.Starter); ok {
+		return &servedStarter{h, starter}
+	}
+	return h
+}
+
+// servedStarter is a user's store that has work to do before it serves.
+type servedStarter struct {
+	*served
+	sim.Starter
 }
 
 // Applied notes that the write r took effect in this step, before Write returns:
-// call it right after the change, and then return [OK]. What a task put on the disk
-// needs no Applied, see [Serve]. p is the task that was given to Write; for any
-// other process Applied does nothing.
+// call it right after the change, where no crash can take it back any more, and then
+// return [OK]. p is any task of the store; for another process Applied does nothing.
 func Applied(p *sim.Proc, r Request) {
 	s, ok := p.Handler().(*served)
+	if starter, also := p.Handler().(*servedStarter); also {
+		s, ok = starter.served, true
+	}
 	if !ok {
 		return
 	}
@@ -129,24 +140,21 @@ func (s *served) Handle(p *sim.Proc, msg sim.Message) {
 	}
 }
 
-// recover settles, before anything else happens in a new incarnation, which of the
-// requests took effect that a crash cut off.
+// recover forgets, before anything else happens in a new incarnation, the requests
+// that the crash cut off. One that has put something that is still there may be done
+// or undone, as the store decides: copies of it get no answer, of the others they
+// begin anew.
 func (s *served) recover(p *sim.Proc, b *book) {
 	if b.life == p.Incarnation() {
 		return
 	}
 	b.life = p.Incarnation()
-	cut := b.open
-	b.open = nil
-	slices.SortFunc(cut, byFirst)
-	for _, w := range cut {
-		if !w.noted && (w.mark.Durable == 0 || w.Token < b.fence) { // lost, or maybe a refusal's
+	for _, w := range b.open {
+		if !w.noted && w.mark.Durable == 0 {
 			delete(b.works, w.Op)
-			continue
 		}
-		w.reply = OK(w.Value)
-		s.note(p, b, w, w.reply)
 	}
+	b.open = nil
 }
 
 func byFirst(a, b *work) int { return cmp.Compare(a.mark.First, b.mark.First) }
@@ -161,24 +169,27 @@ func (s *served) serve(p *sim.Proc, b *book, w *work) {
 	case StatusOK, StatusUnsupported:
 	case StatusStale:
 		if w.noted {
-			panic(sim.Misuse(fmt.Sprintf("the store refused a %s that had taken effect: it had put something on its disk, which others saw, or said Applied; call p.Mark(nil) before you put what a refusal leaves", w.F)))
+			panic(sim.Misuse(fmt.Sprintf("the store refused a %s that had taken effect: it had put something on its disk, which others saw, or said Applied; put what is no effect between old := p.Mark(nil) and p.Mark(old)", w.F)))
 		}
 	default:
 		panic(sim.Misuse(fmt.Sprintf("the store answered a %s with a Reply of Status %d: expected model.OK(value) or model.Stale(highest)", w.F, reply.Status)))
 	}
-	s.expose(p, b, w)
+	if reply.Status != StatusUnsupported {
+		s.expose(p, b, w)
+	}
 	s.note(p, b, w, reply)
 	w.reply = reply
 	b.open = slices.DeleteFunc(b.open, func(o *work) bool { return o == w })
 }
 
-// expose notes those requests that w, which takes effect now, could see the effect
-// of: what they put on the disk is there, though they have no answer yet. One with a
-// token that is stale may yet be refused, and waits for its answer.
+// expose notes those requests whose effect came before that of w, which takes effect
+// now, though they have no answer yet: w put something on the disk, or read it, after
+// they had. One with a token that is stale may yet be refused, and waits for its
+// answer.
 func (s *served) expose(p *sim.Proc, b *book, w *work) {
 	slices.SortStableFunc(b.open, byFirst)
 	for _, o := range b.open {
-		before := o.mark.First != 0 && (w.mark.First == 0 || o.mark.First < w.mark.First)
+		before := o.mark.First != 0 && (o.mark.First < w.mark.First || w.mark.First == 0 && o.mark.First <= w.mark.Looked)
 		if o != w && before && o.Resource == w.Resource && o.F != history.Read && o.Token >= b.fence {
 			s.note(p, b, o, OK(o.Value))
 		}
@@ -231,7 +242,7 @@ func (s *served) note(p *sim.Proc, b *book, w *work, reply Reply) {
 	w.noted = true
 	e := note(&s.told, f, w.Op)
 	e.Resource, e.Token, e.Lease, e.Owner = w.Resource, w.Token, w.Lease, w.Client
-	e.Highest, e.Rejections = s.highest, s.refused
+	e.Highest, e.Rejections, e.Basis = s.highest, s.refused, w.Basis
 	if f == history.Reject && (reply.Highest < w.found || reply.Highest > s.highest) {
 		e.Highest = reply.Highest // otherwise others may have raised it since the store looked
 	}

@@ -25,6 +25,7 @@ type durable struct {
 	early, late  bool // it says Applied, before or after the sync
 	audits       bool // it keeps refusals on the disk
 	unmarked     bool // and does not say that these are no effect
+	drafts       bool // it puts and syncs the row under another key first
 }
 
 func (s *durable) row(p *sim.Proc) row {
@@ -50,6 +51,10 @@ func (s *durable) Write(p *sim.Proc, r model.Request) model.Reply {
 	if s.memory != nil {
 		*s.memory = row{r.Token, r.Value}
 	}
+	if s.drafts {
+		p.Put("draft", row{r.Token, r.Value})
+		p.Sync()
+	}
 	p.Put("row", row{r.Token, r.Value})
 	if s.early {
 		model.Applied(p, r)
@@ -67,11 +72,13 @@ func (s *durable) Write(p *sim.Proc, r model.Request) model.Reply {
 
 func (s *durable) refuse(p *sim.Proc, highest model.Token) model.Reply {
 	if s.audits {
-		if !s.unmarked {
-			p.Mark(nil)
+		old := p.Mark(nil)
+		if s.unmarked {
+			p.Mark(old)
 		}
 		p.Append(int64(highest))
 		p.Sync()
+		p.Mark(old)
 		p.Sleep(20 * time.Second)
 	}
 	return model.Stale(highest)
@@ -83,6 +90,44 @@ func (s *durable) Read(p *sim.Proc, r model.Request) model.Reply {
 		defer s.mu.Unlock(p.Context())
 	}
 	return model.OK(s.row(p).Value)
+}
+
+// starting is a store in memory that reads its disk at its start, under a lock.
+type starting struct {
+	mu  sim.Mutex
+	now row
+}
+
+func (s *starting) Start(p *sim.Proc) {
+	v, _ := p.Get("row")
+	s.now, _ = v.(row)
+}
+
+func (s *starting) Write(p *sim.Proc, r model.Request) model.Reply {
+	s.mu.Lock(p.Context())
+	defer s.mu.Unlock(p.Context())
+	if r.Token < s.now.Token {
+		return model.Stale(s.now.Token)
+	}
+	p.Put("row", row{r.Token, r.Value})
+	p.Sync()
+	s.now = row{r.Token, r.Value}
+	return model.OK(r.Value)
+}
+
+func (s *starting) Read(p *sim.Proc, r model.Request) model.Reply {
+	s.mu.Lock(p.Context())
+	defer s.mu.Unlock(p.Context())
+	return model.OK(s.now.Value)
+}
+
+// TestStoreWithoutRaise: a store whose fence cannot be raised before a read loses
+// updates, which read-before-raise is about.
+func TestStoreWithoutRaise(t *testing.T) {
+	failure, err := testedIn(t, "read-before-raise", WithStore(func() model.StoreServer { return &twoStep{atomic: true} }), WithSeeds(2000))
+	if err != nil || !strings.HasPrefix(failure, "broke no-lost-update:") {
+		t.Errorf("expected a lost update, found %v\n%s", err, failure)
+	}
 }
 
 // TestDurableStores: a store that keeps its state on the disk is judged by when its
@@ -99,6 +144,8 @@ func TestDurableStores(t *testing.T) {
 	}{
 		{"under a lock", func() model.StoreServer { return &durable{mu: locked()} }, "", "", ""},
 		{"two steps and a lock", func() model.StoreServer { return &durable{mu: locked(), yields: true} }, "", "", ""},
+		{"drafts", func() model.StoreServer { return &durable{mu: locked(), drafts: true} }, "", "", ""},
+		{"replays at its start", func() model.StoreServer { return &starting{} }, "", "", ""},
 		{"reads what a crash takes back", func() model.StoreServer { return &durable{} }, "", "", "linearizable"},
 		{"says Applied before the sync", func() model.StoreServer { return &durable{early: true} }, "", "", "linearizable"},
 		{"says Applied after the sync", func() model.StoreServer { return &durable{late: true} }, "", "", "linearizable"},

@@ -10,13 +10,26 @@ type Mark struct {
 	// Records is how many records were put, and Durable how many of them were synced,
 	// by whichever task, or survived a crash.
 	Records, Durable int
+	// Looked is the number of the newest record that was there when the task last
+	// read the disk.
+	Looked int64
 }
 
-// Mark makes what the task puts on its disk from now on count for m, until the next
-// Mark; nil is for none.
-func (p *Proc) Mark(m *Mark) {
-	if !p.gone() {
-		p.mark = m
+// Mark makes what the task puts on its disk from now on, and reads there, count for
+// m, until the next Mark; nil is for none. It returns the one so far.
+func (p *Proc) Mark(m *Mark) *Mark {
+	if p.gone() {
+		return nil
+	}
+	old := p.mark
+	p.mark = m
+	return old
+}
+
+// lookAtDisk notes that p reads the disk.
+func (p *Proc) lookAtDisk() {
+	if p.mark != nil {
+		p.mark.Looked = p.n.disk.puts
 	}
 }
 

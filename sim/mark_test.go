@@ -17,9 +17,9 @@ func TestMark(t *testing.T) {
 		s    Schedule
 		want string
 	}{
-		{"another task syncs", nil, "life 0: {2 2 2} {5 1 1} lives 1"},
-		{"a crash takes all", Schedule{crash}, "life 1: {2 2 0} {5 1 0} lives 2"},
-		{"two records survive a crash", Schedule{crash, survive}, "life 1: {2 2 2} {5 1 0} lives 2"},
+		{"another task syncs", nil, "life 0: {2 2 2 0} {5 1 1 4} lives 1"},
+		{"a crash takes all", Schedule{crash}, "life 1: {2 2 0 0} {5 1 0 4} lives 2"},
+		{"two records survive a crash", Schedule{crash, survive}, "life 1: {2 2 2 0} {5 1 0 4} lives 2"},
 	} {
 		w := NewWorld(Config{Restarts: []time.Duration{milli}}, NewReplay(c.s), nil)
 		defer w.Close()
@@ -42,6 +42,7 @@ func TestMark(t *testing.T) {
 					})
 					p.Sleep(milli)
 					p.Mark(&marks[1])
+					p.Get("a")
 					p.Remove("a")
 					p.Sync()
 				}

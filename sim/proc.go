@@ -528,6 +528,7 @@ func (p *Proc) Get(key string) (any, bool) {
 	if p.gone() {
 		return nil, false
 	}
+	p.lookAtDisk()
 	v, ok := p.n.disk.Get(key)
 	if c := p.w.cell(); c != nil {
 		c.loaded(v)
@@ -592,6 +593,7 @@ func (p *Proc) Sync() {
 
 // Disk returns the process's disk, to be read.
 func (p *Proc) Disk() *Disk {
+	p.lookAtDisk()
 	if c := p.w.cell(); c != nil {
 		c.looked()
 	}
