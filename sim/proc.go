@@ -40,6 +40,7 @@ type Proc struct {
 	got      Message
 	gotIt    bool
 	killed   bool
+	resting  bool   // in Rest, which returns to a dead task
 	driving  bool   // it drives the world from its stack; a panic is the world's then
 	returned bool   // what it runs came to its end
 	reused   bool   // the record was another task's before
@@ -277,7 +278,7 @@ func (p *Proc) waitFor(kind waitKind, timeout time.Duration) bool {
 		}
 	}
 	p.driving = false
-	if (!alive || p.killed) && kind != waitRest {
+	if (!alive || p.killed) && !p.resting {
 		p.unwind()
 	}
 	return p.gotIt

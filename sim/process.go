@@ -71,7 +71,6 @@ const (
 	waitCall
 	waitTime
 	waitLock
-	waitRest // as waitTime, but it returns to a dead task
 )
 
 // newTask returns a ready task of n; the caller says what it runs.
@@ -238,7 +237,7 @@ func (n *process) kill(self *Proc) {
 func (w *World) free(p *Proc) {
 	p.c, p.fn, p.ctxFn, p.runner, p.starter = nil, nil, nil, nil, nil // p.n still tells whose it was
 	p.got, p.mark = Message{}, nil                                    // of a wait that a crash ended
-	p.killed, p.driving, p.returned, p.unwinds = false, false, false, 0
+	p.killed, p.resting, p.driving, p.returned, p.unwinds = false, false, false, false, 0
 	p.steps = p.steps[:0]
 	p.alarm, p.later = 0, 0
 	if w.wary > 0 {

@@ -45,7 +45,9 @@ func Rest(ctx context.Context, d time.Duration) bool {
 	}
 	p := c.p
 	p.mustLive()
-	p.waitFor(waitRest, d)
+	p.resting = true
+	p.waitFor(waitTime, d)
+	p.resting = false
 	return !p.killed
 }
 
