@@ -39,19 +39,15 @@ type survival struct {
 // applied after it: what a restart may leave.
 type lastWrites struct {
 	acked     written
-	later     [manyLater]written // the latest last
-	count     int                // of later
-	missed    bool               // one of them, or of open, was forgotten
-	open      [manyOpen]written  // were begun and have no answer: a crash may leave any
-	begun     int                // of open
-	restarted int64              // the restart since the last one was applied; 0: none
+	later     [manyLater]written        // the latest last
+	count     int                       // of later
+	missed    bool                      // one of them, or of open, was forgotten
+	open      unanswered[history.Value] // a crash may leave any of them
+	restarted int64                     // the restart since the last one was applied; 0: none
 }
 
 // manyLater is how many writes without an acknowledgement are remembered.
 const manyLater = 4
-
-// manyOpen is how many writes without an answer are remembered.
-const manyOpen = 8
 
 type written struct {
 	op    int64
@@ -71,28 +67,6 @@ func (r *lastWrites) apply(w written) {
 	r.count++
 }
 
-// begin adds a write of which nothing is known yet.
-func (r *lastWrites) begin(w written) {
-	if r.begun == manyOpen {
-		r.end(r.open[0].op)
-		r.missed = true
-	}
-	r.open[r.begun] = w
-	r.begun++
-}
-
-// end takes it away again.
-func (r *lastWrites) end(op int64) {
-	for i := range r.open[:r.begun] {
-		if r.open[i].op == op {
-			copy(r.open[i:], r.open[i+1:r.begun])
-			r.begun--
-			r.open[r.begun] = written{}
-			return
-		}
-	}
-}
-
 // acknowledge notes that a write must survive, and so none before it need.
 func (r *lastWrites) acknowledge(op int64) {
 	for i := range r.later[:r.count] {
@@ -109,8 +83,10 @@ func (r *lastWrites) acknowledge(op int64) {
 
 // explains reports whether a restart may have left the value.
 func (r *lastWrites) explains(v history.Value) bool {
-	may := func(w written) bool { return w.value.Kind == history.Absent || sameValue(w.value, v) }
-	return r.acked.op == 0 || r.missed || may(r.acked) || slices.ContainsFunc(r.later[:r.count], may) || slices.ContainsFunc(r.open[:r.begun], may)
+	may := func(wrote history.Value) bool { return wrote.Kind == history.Absent || sameValue(wrote, v) }
+	return r.acked.op == 0 || r.missed || may(r.acked.value) ||
+		slices.ContainsFunc(r.later[:r.count], func(w written) bool { return may(w.value) }) ||
+		slices.ContainsFunc(r.open.all(), func(o asking[history.Value]) bool { return may(o.about) })
 }
 
 func (m *survival) Observe(in *Input) bool {
@@ -132,12 +108,14 @@ func (m *survival) Observe(in *Input) bool {
 	r := at(&m.resources, m.names.resources.id(in.Resource))
 	switch {
 	case in.Type == history.Invoke:
-		r.begin(written{in.Op, in.Value, in.Index})
+		if r.open.begin(in.Op, in.Value) {
+			r.missed = true
+		}
 	case in.Type == history.OK:
 		r.acknowledge(in.Op)
-		r.end(in.Op)
+		r.open.end(in.Op)
 	case in.Type == history.Fail:
-		r.end(in.Op)
+		r.open.end(in.Op)
 	case in.F == history.Apply:
 		m.store = in.Process
 		r.apply(written{in.Op, in.Value, in.Index})
@@ -192,12 +170,12 @@ func (m *survival) AppendKey(b []byte) []byte {
 		r := &m.resources[i]
 		b = appendText(b, m.names.resources.list[i])
 		b = appendValue(b, r.acked.value)
-		b = append(b, byte(r.count), byte(r.begun))
+		b = append(b, byte(r.count), byte(r.open.count))
 		for _, w := range r.later[:r.count] {
 			b = appendValue(b, w.value)
 		}
-		for _, w := range r.open[:r.begun] {
-			b = appendValue(appendInt(b, w.op), w.value)
+		for _, o := range r.open.all() {
+			b = appendValue(appendInt(b, o.op), o.about)
 		}
 		b = appendBool(b, r.acked.op != 0)
 		b = appendBool(b, r.missed)

@@ -39,42 +39,20 @@ type brought struct {
 	token history.Token
 	lease identity
 	at    int64
-	read  history.Token  // the greatest token of a read that was answered
-	open  [manyOpen]lift // requests that were begun and have no answer
-	begun int            // of open
+	read  history.Token    // the greatest token of a read that was answered
+	open  unanswered[lift] // requests
 }
 
 // lift is a request that may have lifted a fence.
 type lift struct {
-	op    int64
 	token history.Token
 	lease identity
 }
 
-// begin adds a request; the oldest is forgotten if there are too many.
-func (f *brought) begin(l lift) {
-	if f.begun == manyOpen {
-		f.end(f.open[0].op)
-	}
-	f.open[f.begun] = l
-	f.begun++
-}
-
-// end takes a request away that has an answer.
-func (f *brought) end(op int64) {
-	for i := range f.open[:f.begun] {
-		if f.open[i].op == op {
-			copy(f.open[i:], f.open[i+1:f.begun])
-			f.begun--
-			f.open[f.begun] = lift{}
-			return
-		}
-	}
-}
-
 // justifies reports whether a request without an answer may be why a token is refused.
 func (f *brought) justifies(in *Input) bool {
-	return slices.ContainsFunc(f.open[:f.begun], func(l lift) bool {
+	return slices.ContainsFunc(f.open.all(), func(o asking[lift]) bool {
+		l := &o.about
 		return l.token > in.Token || l.token == in.Token && l.lease != in.lease()
 	})
 }
@@ -86,10 +64,10 @@ func (m *isolation) Observe(in *Input) bool {
 	f := at(&m.fences, in.fence())
 	switch in.Type {
 	case history.Invoke:
-		f.begin(lift{in.Op, in.Token, in.lease()})
+		f.open.begin(in.Op, lift{in.Token, in.lease()})
 		return false
 	case history.OK, history.Fail:
-		f.end(in.Op)
+		f.open.end(in.Op)
 		return false
 	}
 	switch in.F {
@@ -124,9 +102,9 @@ func (m *isolation) AppendKey(b []byte) []byte {
 			b = appendInt(b, int64(m.fences[i].token))
 			b = appendLease(b, m.fences[i].lease)
 			b = appendInt(b, int64(max(0, m.fences[i].read-m.fences[i].token))) // below, it justifies nothing more
-			b = append(b, byte(m.fences[i].begun))
-			for _, l := range m.fences[i].open[:m.fences[i].begun] {
-				b = appendLease(appendInt(appendInt(b, l.op), int64(l.token)), l.lease)
+			b = append(b, byte(m.fences[i].open.count))
+			for _, o := range m.fences[i].open.all() {
+				b = appendLease(appendInt(appendInt(b, o.op), int64(o.about.token)), o.about.lease)
 			}
 		}
 	}

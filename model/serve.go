@@ -70,14 +70,11 @@ type servedStarter struct {
 // call it right after the change, where no crash can take it back any more, and then
 // return [OK]. p is any task of the store; for another process Applied does nothing.
 func Applied(p *sim.Proc, r Request) {
-	s, ok := p.Handler().(*served)
-	if starter, also := p.Handler().(*servedStarter); also {
-		s, ok = starter.served, true
-	}
+	h, ok := p.Handler().(interface{ self() *served }) // which a servedStarter has too
 	if !ok {
 		return
 	}
-	b := bookOf(p)
+	s, b := h.self(), bookOf(p)
 	if w := b.works[r.Op]; w != nil && w.mark.Records == w.mark.Durable {
 		s.expose(p, b, w)
 		s.note(p, b, w, OK(r.Value))
@@ -91,6 +88,8 @@ type served struct {
 	refused int64
 	told    history.Event
 }
+
+func (s *served) self() *served { return s }
 
 // book is what is known of the requests of a store, crashes included.
 type book struct {
