@@ -90,6 +90,7 @@ func (n *process) handleHere(m *Message) {
 		p.c = &w.base // nobody has had a turn yet
 		w.live = p.c
 	}
+	p.living = p.c
 	p.yieldsTo = n.yields + n.yieldsAtMost
 	p.killed, p.returned, p.unwinds, p.mark = false, false, 0, nil
 	w.pulse(n)

@@ -21,11 +21,13 @@ var ErrTimeout = errors.New("sim: no reply in time")
 // and goes on is unwound at its next blocking call, and if it goes on even so
 // its task is left behind, and the run ends with EndPanic and advice.
 type Proc struct {
-	w    *World
-	n    *process
-	c    *coro
-	name string
-	slot int32
+	w *World
+	n *process
+	c *coro
+	// living is c as long as the task lives: it runs if that is World.live.
+	living *coro
+	name   string
+	slot   int32
 	// number is the task's own among all of the world's runs: the record is reused.
 	number uint64
 
@@ -328,7 +330,7 @@ func (p *Proc) block() { p.waitFor(waitNothing, 0) }
 
 // mustLive takes a dead process's deferred call off its stack.
 func (p *Proc) mustLive() {
-	if p.killed || p.w.live != p.c {
+	if p.w.live != p.living {
 		p.mustHaveLived()
 	}
 }
@@ -360,7 +362,7 @@ func (p *Proc) unwind() {
 // gone reports whether p is dead, so that nothing that it does may reach the
 // world. It refuses to serve any task but its own.
 func (p *Proc) gone() bool {
-	return (p.killed || p.w.live != p.c) && p.goneOrForeign()
+	return p.w.live != p.living && p.goneOrForeign()
 }
 
 //go:noinline

@@ -216,7 +216,7 @@ func (p *Proc) wakeAlone(ok bool) {
 // kill ends all tasks of n but self, which ends itself.
 func (n *process) kill(self *Proc) {
 	for _, p := range n.tasks {
-		p.killed = true
+		p.die()
 		p.waiting = waitNothing
 		switch {
 		case p == self:
@@ -233,10 +233,13 @@ func (n *process) kill(self *Proc) {
 	n.starting = false
 }
 
+// die makes p a dead task.
+func (p *Proc) die() { p.killed, p.living = true, nil }
+
 // free returns the record of a task that has ended.
 func (w *World) free(p *Proc) {
-	p.c, p.fn, p.ctxFn, p.runner, p.starter = nil, nil, nil, nil, nil // p.n still tells whose it was
-	p.got, p.mark = Message{}, nil                                    // of a wait that a crash ended
+	p.living, p.c, p.fn, p.ctxFn, p.runner, p.starter = nil, nil, nil, nil, nil, nil // p.n still tells whose it was
+	p.got, p.mark = Message{}, nil                                                   // of a wait that a crash ended
 	p.killed, p.resting, p.driving, p.returned, p.unwinds = false, false, false, false, 0
 	p.steps = p.steps[:0]
 	p.alarm, p.later = 0, 0

@@ -384,7 +384,7 @@ func (w *World) driveBase() {
 // stack of the task that happened to drive it; Run panics with it.
 func (w *World) breakDown(driver *Proc, value any) {
 	w.broken = fmt.Errorf("sim: the world's observer or chooser panicked: %v\n%s", value, debug.Stack())
-	driver.killed = true
+	driver.die()
 	w.finish(EndPanic, driver)
 }
 
@@ -491,7 +491,7 @@ func (w *World) mount(p *Proc) {
 		p.c = w.newCoro()
 		w.coros = append(w.coros, p.c)
 	}
-	p.c.task = p
+	p.c.task, p.living = p, p.c
 }
 
 // finish ends the run and unwinds every task but self, which is running, if one
@@ -502,7 +502,7 @@ func (w *World) finish(end End, self *Proc) {
 	}
 	w.over, w.end, w.unusual = true, end, true
 	if self != nil {
-		self.killed = true
+		self.die()
 	}
 	w.runnable = w.runnable[:0]
 	for _, n := range w.processes[:w.count] {
