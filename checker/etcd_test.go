@@ -38,7 +38,7 @@ func etcdVerdicts(t testing.TB) (dir string, verdicts map[int]bool) {
 }
 
 func openEtcd(t testing.TB, dir string, n int) *history.History {
-	h, err := history.Open(filepath.Join(dir, fmt.Sprintf("etcd_%03d.log", n)), "")
+	h, err := history.Open(filepath.Join(dir, fmt.Sprintf("etcd_%03d.log", n)), history.Reading{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestEtcdVerdicts(t *testing.T) {
 // last event that a violation names, and none with it.
 func shortest(t *testing.T, n int, h *history.History, v Violation) {
 	names := newNames(false)
-	calls, _ := registerCalls(EventsOf(h), evidence{canBeNil: true}, names, math.MaxInt, allScopes)
+	calls, _ := registerCalls(EventsOf(h), evidence{}, names, math.MaxInt, allScopes)
 	s := search{names: names, config: Config{Budget: DefaultBudget}}
 	end := v.Events[1]
 	if ok, _ := s.check(registerSpec(history.NilValue), calls, end-1); !ok {

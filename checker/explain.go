@@ -3,7 +3,9 @@ package checker
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,9 +58,26 @@ func Explain(h *history.History, v Violation) Finding {
 	x.holders()
 	x.servers()
 	x.messages()
-	f.Chain = x.chain()
 	x.short(&f)
+	x.mentioned(f.Message, f.Harm, f.Cause)
+	f.Chain = x.chain()
 	return f
+}
+
+// mention is how a text names an event.
+var mention = regexp.MustCompile(`#([0-9]+)`)
+
+// mentioned picks the events that the texts name.
+func (x *explainer) mentioned(texts ...string) {
+	for _, text := range texts {
+		for _, m := range mention.FindAllStringSubmatch(text, -1) {
+			if index, err := strconv.ParseInt(m[1], 10, 64); err == nil {
+				for _, i := range x.positions([]int64{index}) {
+					x.pick(i)
+				}
+			}
+		}
+	}
 }
 
 // guarantee returns what the property or model of that name promises.

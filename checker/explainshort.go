@@ -34,10 +34,28 @@ func (x *explainer) short(f *Finding) {
 		o := &x.events[x.newer()]
 		f.Harm = fmt.Sprintf("%s, with %s, succeeded although %s, with %s, had succeeded before it began", x.name(e), x.tokenOf(e), x.name(o), x.tokenOf(o))
 	case onRegister(e.F) && e.Type != history.Note:
-		if f.Cause = cmp.Or(x.staleRead(), x.apart()); f.Cause == "" {
+		if f.Cause = cmp.Or(x.failedWrite(), x.staleRead(), x.apart()); f.Cause == "" {
 			f.Cause = x.stuck()
 		}
 	}
+}
+
+// failedWrite tells of a value that was read although its write had failed.
+func (x *explainer) failedWrite() string {
+	var read, failed *history.Event
+	for _, i := range x.quoted {
+		switch e := &x.events[i]; {
+		case e.Type == history.OK && (e.F == history.Read || e.F == history.CAS):
+			read = e
+		case e.Type == history.Fail && e.F.IsMutation():
+			failed = e
+		}
+	}
+	if read == nil || failed == nil {
+		return ""
+	}
+	return sentences(fmt.Sprintf("nobody but %s wrote what %s found, and it was told at #%d that its %s had failed%s: a failed operation has no effect",
+		clientText(failed.ClientName()), clientText(read.ClientName()), failed.Index, x.verb(failed), because(failed.Error)))
 }
 
 // staleRead names the write whose value a client read although a write with a

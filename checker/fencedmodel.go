@@ -7,14 +7,15 @@ var fencedModel = Model{
 	Guarantee: "A lease manager and a fenced store keep every property that the history lets us judge.",
 	Doc: "Every property is judged by the servers' notes where the history holds them, else from the clients' view alone. " +
 		"A property that needs notes which are not there is left out.",
-	needs: func(*survey) string { return "" },
-	judge: judgeFenced,
+	needs:  func(*survey) string { return "" },
+	judges: func(history.F) bool { return true },
+	judge:  judgeFenced,
 }
 
 func judgeFenced(s *survey, opt Options, r *Report) error {
 	var properties []string
 	for _, p := range registry {
-		if p.judgedIn(s.header.Timing) && p.watch(s.view) != nil {
+		if p.judgedIn(s.header.Timing) && p.watch(s.view) != nil && s.tells(p) {
 			properties = append(properties, p.Name)
 		}
 	}
@@ -30,6 +31,18 @@ func judgeFenced(s *survey, opt Options, r *Report) error {
 	r.Violations = suite.Violations()
 	r.Sometimes = suite.Sometimes()
 	return nil
+}
+
+// tells reports whether the history has the tokens that a property is about: one
+// that holds because there are none was not judged.
+func (s *survey) tells(p *Property) bool {
+	switch p {
+	case &tokenOrder, &renewalKeepsToken:
+		return s.granted
+	case &noStaleWrite, &noFalseFencing, &fenceSurvives:
+		return s.tokens
+	}
+	return true
 }
 
 // judgedIn reports whether the property is judged under a timing; a recorded

@@ -12,8 +12,9 @@ var mutexModel = Model{
 		"effect at any later time, or never; a failed one had no effect. Where a client went on under another name after an " +
 		"unknown outcome, whoever renews or releases without a lease of its own is taken for it. A holder that can lose its " +
 		"lock unnoticed, as every lease can, breaks this; see lease.",
-	needs: needsLocks,
-	judge: func(s *survey, opt Options, r *Report) error { return judgeLocks("mutex", true, s, r) },
+	needs:  needsLocks,
+	judges: history.F.IsLease,
+	judge:  func(s *survey, opt Options, r *Report) error { return judgeLocks("mutex", true, s, r) },
 }
 
 var leaseModel = Model{
@@ -30,8 +31,9 @@ var leaseModel = Model{
 		"acquired once or several times. What was held when the history begins, what an acquisition of unknown outcome may " +
 		"have been granted, and a release of unknown outcome are allowed for. For histories without re-entry and without " +
 		"terms this is exact: what is satisfied has an order that explains it.",
-	needs: needsLocks,
-	judge: func(s *survey, opt Options, r *Report) error { return judgeLocks("lease", false, s, r) },
+	needs:  needsLocks,
+	judges: history.F.IsLease,
+	judge:  func(s *survey, opt Options, r *Report) error { return judgeLocks("lease", false, s, r) },
 }
 
 func needsLocks(s *survey) string {

@@ -1,8 +1,10 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"staleproof/model/history"
@@ -20,6 +22,8 @@ type Model struct {
 	// when it does.
 	needs func(*survey) string
 	judge func(*survey, Options, *Report) error
+	// judges reports whether the model judges operations of that verb.
+	judges func(history.F) bool
 }
 
 // models is every model, in the order in which they are listed.
@@ -32,8 +36,12 @@ func Models() []Model { return append([]Model(nil), models...) }
 type Options struct {
 	// Model names one of [Models]; empty guesses it from the operations.
 	Model string
-	// Init is the value of every resource before the first event: nil when absent.
+	// Init is the value of every resource before the first event. When it is absent
+	// that is taken to be nil, and a verdict that hangs on it says so.
 	Init history.Value
+	// FailedCAS says that a cas which failed without a reason found another value
+	// than it expected. Else a failure says nothing of what was found.
+	FailedCAS bool
 	// Budget bounds each search for a linearization, in steps; 0 means
 	// [DefaultBudget].
 	Budget int64
@@ -46,12 +54,16 @@ type Report struct {
 	// Advice names a model that would say more or less, after a guess between
 	// several; empty when there is none.
 	Advice string
-	// Operations counts the invocations of clients.
+	// Notes are sentences about how the history was read, where the verdict hangs
+	// on it, and about what was not judged.
+	Notes []string
+	// Operations counts the invocations of clients that were judged.
 	Operations int
 	// Outcome is Violated when a result is, else Inconclusive when one is.
 	Outcome Outcome
 	// Results has one entry per property judged: for models that are one
-	// specification a single one, named like the model.
+	// specification a single one, named like the model. What is locked is judged
+	// beside the locks, as a register.
 	Results []Result
 	// Violations are those of the violated results, in order of occurrence.
 	Violations []Violation
@@ -138,16 +150,57 @@ func CheckEvents(h history.Header, events Events, opt Options) (Report, error) {
 	if opt.Budget <= 0 {
 		opt.Budget = DefaultBudget
 	}
-	opt.Init = nilFor(opt.Init)
-	if err := m.judge(&s, opt, &r); err != nil {
+	if err := s.judge(m, opt, &r); err != nil {
 		return r, err
 	}
+	return r, s.notes(m, opt, &r)
+}
+
+// judge judges the history by the model, and what it locks by that of a register.
+func (s *survey) judge(m Model, opt Options, r *Report) error {
+	judged := *s
+	opt.Init = nilFor(opt.Init)
+	judged.events = s.readings(opt.Init)
+	if err := m.judge(&judged, opt, r); err != nil {
+		return err
+	}
+	if data := s.beside(m); data != nil {
+		locks := *r
+		r.Violations = nil
+		if err := data.judge(&judged, opt, r); err != nil {
+			return err
+		}
+		r.Results = append(locks.Results, r.Results...)
+		r.Violations = append(locks.Violations, r.Violations...)
+		slices.SortStableFunc(r.Violations, func(a, b Violation) int { return cmp.Compare(lastOf(a), lastOf(b)) })
+	}
+	r.Outcome = Satisfied
 	for _, result := range r.Results {
 		if result.Outcome == Violated || result.Outcome == Inconclusive && r.Outcome == Satisfied {
 			r.Outcome = result.Outcome
 		}
 	}
-	return r, nil
+	return nil
+}
+
+// lastOf is the event that broke the guarantee.
+func lastOf(v Violation) int64 { return v.Events[len(v.Events)-1] }
+
+// beside returns the model of the data that locks protect, nil when there are none
+// or the model judges them itself.
+func (s *survey) beside(m Model) *Model {
+	switch {
+	case m.Name != leaseModel.Name && m.Name != mutexModel.Name, !s.data():
+		return nil
+	case s.seen[history.CAS]:
+		return &casRegisterModel
+	}
+	return &registerModel
+}
+
+// data reports whether there are operations on registers.
+func (s *survey) data() bool {
+	return s.seen[history.Read] || s.seen[history.Write] || s.seen[history.Delete] || s.seen[history.CAS]
 }
 
 func lookupModel(name string) (Model, error) {
@@ -169,10 +222,15 @@ type survey struct {
 	operations int
 	view       View
 	seen       [128]bool // verbs
+	invoked    [128]int  // by verb
 	tokens     bool
+	granted    bool // a lease manager handed out tokens
+	named      bool // an acquisition names what is acquired
 	leases     bool // identities of leases
 	any        bool
-	evidence
+	canBeNil   bool // nil is written
+	failedCAS  int  // cas that failed without a reason
+	nilReads   int  // taken for reads of the initial value
 }
 
 func look(h history.Header, events Events) (survey, error) {
@@ -181,11 +239,16 @@ func look(h history.Header, events Events) (survey, error) {
 		s.any = true
 		s.seen[e.F&127] = true
 		s.tokens = s.tokens || e.Token != 0
+		s.granted = s.granted || e.Token != 0 && ((e.F == history.Acquire || e.F == history.Renew) && e.Type == history.OK || e.F == history.Grant || e.F == history.Renewed)
+		s.named = s.named || e.F == history.Acquire && e.ScopeName() != ""
 		s.leases = s.leases || e.Lease != ""
-		s.weigh(e)
 		switch {
 		case e.Type == history.Invoke:
 			s.operations++
+			s.invoked[e.F&127]++
+			s.canBeNil = s.canBeNil || (e.F == history.Write || e.F == history.CAS) && nilFor(e.Value) == history.NilValue
+		case e.Type == history.Fail && e.F == history.CAS && e.Error == "":
+			s.failedCAS++
 		case e.Type != history.Note:
 		case e.F >= history.Grant && e.F <= history.Expire:
 			s.view.Coordinator = true
@@ -199,12 +262,16 @@ func look(h history.Header, events Events) (survey, error) {
 // guess finds the model whose operations the history holds.
 func (s *survey) guess() (string, error) {
 	lease := s.seen[history.Acquire] || s.seen[history.Renew] || s.seen[history.Release]
-	data := s.seen[history.Write] || s.seen[history.Read] || s.seen[history.Delete] || s.seen[history.Raise] || s.seen[history.Batch]
+	data := s.data() || s.seen[history.Raise] || s.seen[history.Batch]
 	noted := s.view.Coordinator || s.view.Store
 	switch {
-	case lease && !data && !noted && s.tokens && !s.leases && !s.seen[history.Renew] && !s.seen[history.Release]:
+	case lease && !data && !noted && s.tokens && !s.leases && !s.named && !s.seen[history.Renew] && !s.seen[history.Release]:
 		return tokenSourceModel.Name, nil
-	case lease && !data && !noted && !s.tokens && !s.seen[history.CAS]:
+	case lease && !data && !noted && !s.tokens:
+		return leaseModel.Name, nil
+	case lease && !noted && !s.tokens && !s.leases && !s.seen[history.Renew] && s.header.TTL == 0:
+		return mutexModel.Name, nil // what is written under a lock alone takes it for one
+	case lease && !noted && !s.tokens && !s.leases:
 		return leaseModel.Name, nil
 	case s.tokens || s.leases || noted:
 		return fencedModel.Name, nil

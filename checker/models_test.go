@@ -77,7 +77,23 @@ func TestRegisters(t *testing.T) {
 			0 fail write op=1 value=1
 			1 invoke read op=2
 			1 ok read op=2 value=1
-		`, "no order of the operations explains read -> 1 by process 1, #3 to #4 (orders/7)"},
+		`, "no order of the operations explains read -> 1 by process 1, #3 to #4 (orders/7); the write 1 by process 0, #1 to #2, failed, and nobody else wrote that value"},
+		{"a write that failed after it was read", "register", history.Value{}, `
+			0 invoke write op=1 value=1
+			1 invoke read op=2
+			1 ok read op=2 value=1
+			0 fail write op=1 value=1
+		`, "no order of the operations explains read -> 1 by process 1, #2 to #3 (orders/7); the write 1 by process 0, #1 to #4, failed, and nobody else wrote that value"},
+		{"a failed write of what another one wrote is no culprit", "register", history.Value{}, `
+			0 invoke write op=1 value=1
+			0 fail write op=1 value=1
+			0 invoke write op=3 value=1
+			0 ok write op=3 value=1
+			0 invoke write op=4 value=2
+			0 ok write op=4 value=2
+			1 invoke read op=2
+			1 ok read op=2 value=1
+		`, "no order of the operations explains read -> 1 by process 1, #7 to #8 (orders/7)"},
 		{"the initial value is read before any write", "register", history.IntValue(7), `
 			1 invoke read op=2
 			1 ok read op=2 value=7
@@ -90,7 +106,21 @@ func TestRegisters(t *testing.T) {
 			1 invoke read op=3
 			1 ok read op=3 value=7
 		`, ""},
-		{"nil that nothing can be was not recorded", "register", history.IntValue(7), `
+		{"nil that nothing wrote is the register before it was set", "register", history.IntValue(7), `
+			1 invoke read op=2
+			1 ok read op=2 value=nil
+		`, ""},
+		{"nil after a write is nil", "register", history.IntValue(7), `
+			0 invoke write op=1 value=1
+			0 ok write op=1 value=1
+			1 invoke read op=2
+			1 ok read op=2 value=nil
+		`, "no order of the operations explains read -> nil by process 1, #3 to #4 (orders/7)"},
+		{"nil after a delete is the register before it was set", "register", history.IntValue(7), `
+			0 invoke write op=1 value=1
+			0 ok write op=1 value=1
+			0 invoke delete op=3
+			0 ok delete op=3
 			1 invoke read op=2
 			1 ok read op=2 value=nil
 		`, ""},
@@ -106,17 +136,15 @@ func TestRegisters(t *testing.T) {
 		`, "no order of the operations explains cas 3 to 4 -> ok by process 0, #1 to #2 (orders/7)"},
 		{"a cas that fails on the value it expects", "cas-register", history.IntValue(3), `
 			0 invoke cas op=1 expect=3 value=4
-			0 fail cas op=1 expect=3 value=4
+			0 fail cas op=1 expect=3 value=4 error=mismatch
 		`, "no order of the operations explains cas 3 to 4 -> another value by process 0, #1 to #2 (orders/7)"},
 		{"a cas that gives another reason may fail on any", "cas-register", history.IntValue(3), `
 			0 invoke cas op=1 expect=3 value=4
 			0 fail cas op=1 expect=3 value=4 error=unavailable
 		`, ""},
-		{"so may one where failures give no reason", "cas-register", history.IntValue(3), `
+		{"so may one that gives none", "cas-register", history.IntValue(3), `
 			0 invoke cas op=1 expect=3 value=4
 			0 fail cas op=1 expect=3 value=4
-			0 invoke read op=2
-			0 fail read op=2
 		`, ""},
 	}
 	for _, tt := range tests {
@@ -171,7 +199,7 @@ func TestRecordedVerdicts(t *testing.T) {
 	judged := make(map[string]bool)
 	for _, tt := range tests {
 		judged[tt.file] = true
-		h, err := history.Open(filepath.Join(dir, tt.file), "")
+		h, err := history.Open(filepath.Join(dir, tt.file), history.Reading{})
 		if err != nil {
 			t.Error(err)
 			continue
@@ -211,7 +239,10 @@ func TestGuess(t *testing.T) {
 		{"leases with identities", "A invoke acquire op=1\nA ok acquire op=1 lease=a\nA invoke renew op=2 lease=a", "lease", ""},
 		{"leases with tokens have more to judge", "A invoke acquire op=1\nA ok acquire op=1 token=1\nA invoke renew op=2 token=1", "fenced", ""},
 		{"leases and what they protect", "A invoke acquire op=1\nA ok acquire op=1 lease=a\nA invoke write op=2 value=1", "fenced", ""},
-		{"tokens that are only handed out", "A invoke acquire op=1\nA ok acquire op=1 token=1", "token-source", ""},
+		{"tokens that are only handed out", "A invoke acquire op=1 r=\nA ok acquire op=1 token=1 r=", "token-source", ""},
+		{"tokens of a lock that has a name", "A invoke acquire op=1\nA ok acquire op=1 token=1", "fenced", ""},
+		{"a lock and what it protects", "A invoke acquire op=1\nA invoke write op=2 value=1", "mutex", ""},
+		{"a lease and what it protects", "A invoke renew op=1\nA invoke write op=2 value=1", "lease", ""},
 		{"no operation", "A pause", "", "cannot guess the model: expected operations on a lock or a register, found none; name a model"},
 	}
 	for _, tt := range tests {

@@ -30,7 +30,7 @@ func TestPartial(t *testing.T) {
 			0 ok write op=1 value=1
 			1 ok write op=2 value=2
 			0 invoke cas op=3 expect=9 value=5
-			0 fail cas op=3
+			0 fail cas op=3 error=mismatch
 			1 invoke read op=4
 			1 ok read op=4 value=5
 		`, [][]int64{{1, 2, 3}}},

@@ -7,18 +7,20 @@ var registerModel = Model{
 	Guarantee: "Each resource behaves as one atomic register: a read returns the last value written.",
 	Doc: "Reads and writes, resource by resource: in linear time where no value is written again while it may still be " +
 		"read, else by porcupine. A write of unknown outcome may take effect at any " +
-		"later time, or never; a failed operation had no effect. A read that answered nil where nothing could be nil is one " +
-		"whose answer was not recorded.",
-	needs: needsRegister,
-	judge: func(s *survey, opt Options, r *Report) error { return judgeRegister("register", s, opt, r) },
+		"later time, or never; a failed operation had no effect.",
+	needs:  needsRegister,
+	judges: onRegister,
+	judge:  func(s *survey, opt Options, r *Report) error { return judgeRegister("register", s, opt, r) },
 }
 
 var casRegisterModel = Model{
 	Name:      "cas-register",
 	Guarantee: "Each resource behaves as one atomic register with compare-and-set.",
-	Doc: "Like register, with cas; a resource that sees a cas is judged by porcupine. A cas that failed had no effect. It also found another value than it expected, when its " +
-		"error is \"mismatch\", or when it gives no error and the history gives one with every other failure.",
-	needs: needsRegister,
+	Doc: "Like register, with cas; a resource that sees a cas is judged by porcupine. A cas that failed had no effect, whatever it " +
+		"found. It found another value than it expected, when its error is \"mismatch\", or when it gives no error and " +
+		"[Options.FailedCAS] says so.",
+	needs:  needsRegister,
+	judges: onRegister,
 	judge: func(s *survey, opt Options, r *Report) error {
 		return judgeRegister("cas-register", s, opt, r)
 	},
@@ -33,8 +35,7 @@ func needsRegister(s *survey) string {
 
 // judgeRegister judges by zones what zones can judge, and searches for the rest.
 func judgeRegister(name string, look *survey, opt Options, r *Report) error {
-	ev := look.evidence
-	ev.canBeNil = ev.canBeNil || opt.Init == history.NilValue
+	ev := evidence{compares: opt.FailedCAS}
 	n := newNames(false)
 	z := newRegisterZones(name, n, opt.Init, ev)
 	if err := look.events(z.observe); err != nil {
@@ -98,34 +99,22 @@ func onRegister(f history.F) bool {
 	return f == history.Read || f == history.Write || f == history.CAS || f == history.Delete
 }
 
-// evidence is how a history is to be read. Recorders differ: in the histories
-// that porcupine ships a cas fails when it finds another value, in some of
-// Knossos's any operation fails when a node is down; and Knossos takes an answer
-// nil for one that was not recorded.
+// evidence is how a history is to be read. Recorders differ: in some a cas fails
+// when it finds another value, in others, as any operation does, when a node is
+// down.
 type evidence struct {
-	silentFailures bool // operations other than cas fail without saying why
-	canBeNil       bool // nil is the initial value, or is written
+	compares bool // a cas that failed without a reason found another value
 }
 
-// weigh takes an event as evidence.
-func (ev *evidence) weigh(e *history.Event) {
-	switch {
-	case !onRegister(e.F):
-	case e.Type == history.Fail && e.F != history.CAS && e.Error == "":
-		ev.silentFailures = true
-	case e.Type == history.Invoke && (e.F == history.Write || e.F == history.CAS) && nilFor(e.Value) == history.NilValue:
-		ev.canBeNil = true
-	}
-}
+// mismatch is the error of a cas that found another value than it expected.
+const mismatch = "mismatch"
 
 // end records the outcome of a call on a register.
 func (c *call) end(e *history.Event, ev evidence) {
 	switch {
-	case e.Type == history.OK && e.F == history.Read && !ev.canBeNil && nilFor(e.Value) == history.NilValue:
-		c.outcome = failed
 	case e.Type == history.OK:
 		c.outcome, c.answer = done, e.Value
-	case e.Type == history.Fail && e.F == history.CAS && (e.Error == "mismatch" || e.Error == "" && !ev.silentFailures):
+	case e.Type == history.Fail && e.F == history.CAS && (e.Error == mismatch || e.Error == "" && ev.compares):
 		c.outcome = refused
 	case e.Type == history.Fail:
 		c.outcome = failed

@@ -15,7 +15,8 @@ var tokenSourceModel = Model{
 		}
 		return "acquisitions that were answered tokens"
 	},
-	judge: func(s *survey, _ Options, r *Report) error { return judgeTokens("token-source", s, r) },
+	judges: func(f history.F) bool { return f == history.Acquire },
+	judge:  func(s *survey, _ Options, r *Report) error { return judgeTokens("token-source", s, r) },
 }
 
 func judgeTokens(name string, s *survey, r *Report) error {

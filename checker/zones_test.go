@@ -81,7 +81,7 @@ func TestRegisterZonesAgreeWithSearch(t *testing.T) {
 			t.Fatalf("searched although values are unique:\n%s", listing(h))
 		}
 		n := newNames(false)
-		calls, _ := registerCalls(EventsOf(h), evidence{canBeNil: true}, n, math.MaxInt, allScopes)
+		calls, _ := registerCalls(EventsOf(h), evidence{}, n, math.MaxInt, allScopes)
 		s := search{property: "register", names: n, config: Config{Budget: DefaultBudget}, partial: true}
 		o, v := s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(history.NilValue)} })
 		if len(h.Events) > 0 && got.Outcome != o {
@@ -357,7 +357,7 @@ func (m *registerZones) kept() int {
 }
 
 func TestRegisterZonesForget(t *testing.T) {
-	m := newRegisterZones("register", newNames(false), history.NilValue, evidence{canBeNil: true})
+	m := newRegisterZones("register", newNames(false), history.NilValue, evidence{})
 	emitRegister(100_000, m.observe)
 	if m.found != nil || m.unclear {
 		t.Fatalf("%+v, unclear: %v", m.found, m.unclear)
@@ -404,7 +404,7 @@ func BenchmarkRegisterMillion(b *testing.B) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		m := newRegisterZones("register", newNames(false), history.NilValue, evidence{canBeNil: true})
+		m := newRegisterZones("register", newNames(false), history.NilValue, evidence{})
 		emitRegister(1_000_000, m.observe)
 		runtime.GC()
 		runtime.ReadMemStats(&after)

@@ -23,10 +23,12 @@ import (
 
 // checkOptions are the flags of check.
 type checkOptions struct {
-	model, init, format string
-	budget              int64
-	explain             bool
-	initNamed           bool // --init was given
+	model, init string
+	failedCAS   string
+	reading     history.Reading
+	budget      int64
+	explain     bool
+	initNamed   bool // --init was given
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -73,7 +75,9 @@ written to files.
 	f := cmd.Flags()
 	f.StringVar(&o.model, "model", "", "what must hold (`MODEL`): "+strings.Join(modelNames(), ", "))
 	f.StringVar(&o.init, "init", "nil", "`VALUE` of every resource before the first event:\nnil by default, in a simulation's history 0")
-	f.StringVar(&o.format, "format", "auto", "auto, or how it is written (`FORMAT`): "+strings.Join(history.Formats(), ", "))
+	f.StringVar(&o.failedCAS, "failed-cas", "nothing", "what a cas that failed without a reason did (`WHAT`): nothing,\nor compares: it found another value than it expected")
+	f.StringArrayVar(&o.reading.Ignore, "ignore-field", nil, "leave the field `NAME` of operations unread; may be repeated")
+	f.StringVar(&o.reading.Format, "format", "auto", "auto, or how it is written (`FORMAT`): "+strings.Join(history.Formats(), ", "))
 	f.Int64Var(&o.budget, "budget", checker.DefaultBudget, "`STEPS` at most of a search for a linear order")
 	f.BoolVar(&o.explain, "explain", false, "tell how it came to each violation")
 	f.Lookup("init").DefValue, f.Lookup("format").DefValue = "", "" // said in their words
@@ -103,13 +107,19 @@ func (o *checkOptions) options() (checker.Options, error) {
 	if o.model != "" && !contains(modelNames(), o.model) {
 		return opt, unknown("model", o.model, modelNames(), "staleproof check --help")
 	}
-	if o.format != "auto" && !contains(history.Formats(), o.format) {
-		return opt, unknown("format", o.format, append(history.Formats(), "auto"), "staleproof check --help")
+	if o.reading.Format != "auto" && !contains(history.Formats(), o.reading.Format) {
+		return opt, unknown("format", o.reading.Format, append(history.Formats(), "auto"), "staleproof check --help")
 	}
 	if o.budget < 1 {
 		return opt, usagef("--budget: expected a number of steps from 1, found %d", o.budget)
 	}
-	opt.Init = parseValue(o.init)
+	if o.failedCAS != "nothing" && o.failedCAS != "compares" {
+		return opt, usagef("--failed-cas: expected nothing or compares, found %q", o.failedCAS)
+	}
+	opt.FailedCAS = o.failedCAS == "compares"
+	if o.initNamed {
+		opt.Init = parseValue(o.init)
+	}
 	return opt, nil
 }
 
@@ -169,12 +179,12 @@ func judge(file string, o *checkOptions, opt checker.Options) (*judged, error) {
 	if file == "" {
 		return nil, usagef("check: expected the name of a history file, found \"\"")
 	}
-	f := &historyFile{path: file, format: o.format}
+	f := &historyFile{path: file, reading: o.reading}
 	defer f.close()
 	if file == stdinName {
 		file = "standard input"
 		var err error
-		if f.whole, err = readWhole(os.Stdin, file, o.format); err != nil {
+		if f.whole, err = readWhole(os.Stdin, file, o.reading); err != nil {
 			return nil, err
 		}
 	} else if err := mustBeFile(file, "a history"); err != nil {
@@ -212,8 +222,8 @@ func judge(file string, o *checkOptions, opt checker.Options) (*judged, error) {
 }
 
 // readWhole reads a history that cannot be read twice.
-func readWhole(r io.Reader, file, format string) (*history.History, error) {
-	source, err := history.NewSource(r, file, format)
+func readWhole(r io.Reader, file string, how history.Reading) (*history.History, error) {
+	source, err := history.NewSource(r, file, how)
 	if err != nil {
 		return nil, err
 	}
@@ -232,10 +242,11 @@ func countOf(list []string, s string) int {
 
 // historyFile is a file that is read from its beginning at each call of source.
 type historyFile struct {
-	path, format string
-	whole        *history.History // of what cannot be read twice; nil for a file
-	file         *history.File
-	events       int64 // read since the last call of source
+	path    string
+	reading history.Reading
+	whole   *history.History // of what cannot be read twice; nil for a file
+	file    *history.File
+	events  int64 // read since the last call of source
 }
 
 func (f *historyFile) close() {
@@ -257,7 +268,7 @@ func (f *historyFile) source() (history.Source, error) {
 			return nil
 		}, &f.events}, nil
 	}
-	file, err := history.OpenFile(f.path, f.format)
+	file, err := history.OpenFile(f.path, f.reading)
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +317,7 @@ func (j *judged) explain(f *historyFile) error {
 	whole := f.whole
 	if whole == nil && j.events <= maxInMemory {
 		var err error
-		if whole, err = history.Open(f.path, f.format); err != nil {
+		if whole, err = history.Open(f.path, f.reading); err != nil {
 			return err
 		}
 	}
@@ -320,7 +331,7 @@ func (j *judged) explain(f *historyFile) error {
 		}
 		t := tellHistory(h, checker.Explain(h, v))
 		if whole == nil {
-			t.History, t.Open = nil, (&historyFile{path: f.path, format: f.format}).source
+			t.History, t.Open = nil, (&historyFile{path: f.path, reading: f.reading}).source
 		}
 		if token := h.Header.Replay; token != "" {
 			t.token, t.Replay = token, replayCommand(token)
@@ -361,6 +372,9 @@ func (a *app) tellJudged(j *judged, o *checkOptions) {
 	a.field("model", j.Model+guessed)
 	if j.Outcome != checker.Violated {
 		a.field("", j.Advice)
+	}
+	for _, note := range j.Notes {
+		a.field("", note)
 	}
 	a.field("judged", number(int64(j.Operations), "operation")+" by "+strings.Join(j.properties(), ", "))
 	if j.Model == "fenced" {
@@ -485,7 +499,7 @@ func quoted(s string) string {
 // asLeases judges a lock's history that is violated as a mutex once more, as
 // leases: the answer tells a lock that ran out from one that was granted twice.
 func (j *judged) asLeases(f *historyFile, opt checker.Options) error {
-	if j.Model != "mutex" || j.Outcome != checker.Violated {
+	if j.Model != "mutex" || j.Results[0].Outcome != checker.Violated {
 		return nil
 	}
 	opt.Model = "lease"
@@ -493,7 +507,7 @@ func (j *judged) asLeases(f *historyFile, opt checker.Options) error {
 	if err != nil {
 		return err
 	}
-	switch r.Outcome {
+	switch r.Results[0].Outcome {
 	case checker.Satisfied:
 		j.advice = "judged as leases, which may end unnoticed (--model lease), the history is satisfied: nobody was granted a lease within a hold that its holder proved. As a lock alone it protects nothing; the resource has to compare fencing tokens"
 	case checker.Violated:

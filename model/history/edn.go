@@ -24,8 +24,10 @@ type ednSource struct {
 	err     error
 }
 
-func openEDN(r io.Reader, file string) (Source, error) {
-	return &ednSource{entries: newEntryReader(r, file)}, nil
+func openEDN(r io.Reader, file string, how *Reading) (Source, error) {
+	s := &ednSource{entries: newEntryReader(r, file)}
+	s.parser.names.ignore = how.Ignore
+	return s, nil
 }
 
 func (s *ednSource) Header() Header { return Header{Format: Format} }
@@ -65,6 +67,7 @@ func (s *ednSource) next(e *Event) error {
 type ednParser struct {
 	entryReader // on the entry
 	fields      [jepsenFieldCount]span
+	names       jepsenNamed
 	json        parser
 	strings     interner
 	text        []byte // the string or number read last
@@ -79,7 +82,7 @@ type span struct{ from, to int }
 
 // operation finds the fields of an operation.
 func (p *ednParser) operation() error {
-	p.fields = [jepsenFieldCount]span{}
+	p.fields, p.names.unread = [jepsenFieldCount]span{}, ""
 	namespace, err := p.prefixes()
 	if err != nil {
 		return err
@@ -124,16 +127,21 @@ func (p *ednParser) operation() error {
 // it, or before the map.
 func (p *ednParser) field(key []byte, namespace string) (jepsenField, bool) {
 	name, ok := bytes.CutPrefix(key, []byte(":"))
-	if !ok {
+	switch {
+	case !ok && (key[0] == '"' || key[0]|0x20 >= 'a' && key[0]|0x20 <= 'z'):
+		return p.names.field(bytes.Trim(key, `"`))
+	case !ok: // a number, say, names nothing
 		return 0, false
 	}
 	if short, ok := bytes.CutPrefix(name, []byte("jepsen/")); ok {
 		name = short
 	} else if namespace != "" && namespace != "jepsen" {
-		return 0, false
+		name = append([]byte(namespace+"/"), name...)
 	}
-	return jepsenFieldOf(name)
+	return p.names.field(name)
 }
+
+func (p *ednParser) named() *jepsenNamed { return &p.names }
 
 // prefixes skips metadata and tags, and returns the namespace of the map that
 // follows.

@@ -139,7 +139,7 @@ func TestEDNForms(t *testing.T) {
 				t.Errorf("written and read (-want +got)\n%s", diff)
 			}
 
-			h = readEDN(t, `[{:type :invoke, :skipped `+test.form+` :f :write, `+test.form+` 1 :value 5 [`+test.form+`] {:a #{`+test.form+`}}, :process 1}]`)
+			h = readEDN(t, `[{:type :invoke, :debug `+test.form+` :f :write, :value 5 [`+test.form+`] {`+test.form+` #{`+test.form+`}}, :process 1}]`)
 			if diff := cmp.Diff([]Event{{Process: "1", Type: Invoke, F: Write, Op: 1, Value: IntValue(5)}}, h.Events); diff != "" {
 				t.Errorf("in fields that are skipped (-want +got)\n%s", diff)
 			}
@@ -224,7 +224,7 @@ func TestEDNFiles(t *testing.T) {
 		{"tagged list behind a comment", "#h ; a comment\n#_ 1 (" + a + b + ")"},
 		{"namespaced maps", "#:jepsen" + a + "\n#:jepsen " + b},
 		{"namespaced keys", strings.ReplaceAll(a, ":type", ":jepsen/type") + b},
-		{"another's key of the same name", strings.Replace(a, ":type", ":db/type :x :type", 1) + b},
+		{"another's key of the same name", strings.Replace(a, ":type", ":db/node :node :type", 1) + b},
 		{"metadata", "^{:a 1} " + a + "^:b ^c #d " + b},
 		{"comments", "; one\n[;two\n" + a + "; }{\n" + strings.ReplaceAll(b, ",", "; \" three\n") + "; ]\n] ; end"},
 		{"taken out", "#_ foo #_{:a \\[}" + "#_[#_1 2]" + "[#_ #_ 1 2 " + a + " #_ #tag \"x\" " + strings.ReplaceAll(b, ",", " #_ [1] #_ #_ :a :b") + "#_nil] #_ 5"},
@@ -302,7 +302,7 @@ func TestEDNRefuses(t *testing.T) {
 		{"unknown type", "{:type :x/begin :f :read :process 1}", `run.jsonl:1: expected a type under :type, found ":x/begin"; the types are invoke ok fail info`},
 		{"note", "{:type :note :f :heal :process 1}", `run.jsonl:1: expected a type under :type, found ":note"; the types are invoke ok fail info`},
 		{"number for a type", "{:type 1 :f :read :process 1}", `run.jsonl:1: expected a type under :type, found "1"; correct the entry, or record the history again`},
-		{"unknown operation", "{:type :invoke\n:f :txn :process 1}", `run.jsonl:2: expected an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation under :f, found ":txn"; judge histories of other objects with the tests that recorded them`},
+		{"unknown operation", "{:type :invoke\n:f :txn :process 1}", `run.jsonl:2: expected an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation under :f, found ":txn"; this is a history of transactions, which Elle judges, and is not judged here: only registers, locks, leases and tokens are`},
 		{"text for a time", op(":time \"soon\""), `run.jsonl:2: expected an integer that fits in 64 bits under :time, found the string "soon"; correct the entry, or record the history again`},
 		{"fraction for an index", op(":index 1.5"), `run.jsonl:2: expected an integer that fits in 64 bits under :index, found "1.5"; correct the entry, or record the history again`},
 		{"time beyond 64 bits", op(":time 9223372036854775808"), `run.jsonl:2: expected an integer that fits in 64 bits under :time, found "9223372036854775808"; correct the entry, or record the history again`},
@@ -343,11 +343,11 @@ func TestEDNSkipsAnything(t *testing.T) {
 	const many = 200_000
 	words := strings.Repeat(strings.Repeat("x", 1000)+" ", MaxEntry/1000)
 	for name, file := range map[string]string{
-		"deep":          "[" + strings.Replace(ednInvoke, ":f", ":x "+strings.Repeat("[", many)+strings.Repeat("]", many)+" :f", 1) + "]",
-		"many tags":     "[" + strings.Replace(ednInvoke, ":f", ":x "+strings.Repeat("#a ", many)+" 1 :f", 1) + "]",
+		"deep":          "[" + strings.Replace(ednInvoke, ":f", ":debug "+strings.Repeat("[", many)+strings.Repeat("]", many)+" :f", 1) + "]",
+		"many tags":     "[" + strings.Replace(ednInvoke, ":f", ":debug "+strings.Repeat("#a ", many)+" 1 :f", 1) + "]",
 		"many #_":       strings.Repeat("#_ ", many) + strings.Repeat("x ", many) + ednInvoke,
 		"#_ one by one": strings.Repeat("#_{} ", many) + ednInvoke,
-		"long string":   strings.Replace(ednInvoke, ":f", ":x \""+strings.Repeat("ab;\\\"[\n", many)+"\" :f", 1),
+		"long string":   strings.Replace(ednInvoke, ":f", ":debug \""+strings.Repeat("ab;\\\"[\n", many)+"\" :f", 1),
 		"long comment":  ";" + strings.Repeat("[", MaxEntry) + "\n" + ednInvoke,
 		"long #_":       "#_ [" + words + "]" + ednInvoke,
 	} {
@@ -362,10 +362,10 @@ func TestEDNSkipsAnything(t *testing.T) {
 
 // A small file, cut at every byte.
 func TestEDNCutOff(t *testing.T) {
-	const small = `[#jepsen.history.Op{:type :invoke, :f :cas, :value [1 2], :process 0, :x #{"a\"" \] #"b"}} ; one
+	const small = `[#jepsen.history.Op{:type :invoke, :f :cas, :value [1 2], :process 0, :link #{"a\"" \] #"b"}} ; one
  {:type :info, :f :start, :process :nemesis #_ #_ 1 [2]}
  #:jepsen{:type :ok, :f :cas, :value [1 2], :process 0,
-  :y {1/2 ##NaN, #inst "x" (1N 2.5M)}}]`
+  :via {1/2 ##NaN, #inst "x" (1N 2.5M)}}]`
 	if h := readEDN(t, small); len(h.Events) != 2 {
 		t.Fatalf("%d events, want 2", len(h.Events))
 	}
@@ -515,7 +515,7 @@ func TestEDNWrittenAndRead(t *testing.T) {
 			unknown, _ := drawForm(t, 0)
 			fields := []string{
 				":type" + drawSpace(t) + ":" + e.Type.String(), ":f" + drawSpace(t) + ":" + e.F.String(), ":value" + drawSpace(t) + value,
-				":process" + drawSpace(t) + e.Process, fmt.Sprint(":time ", e.Time), fmt.Sprint(":index ", e.Index), reason, ":x " + unknown,
+				":process" + drawSpace(t) + e.Process, fmt.Sprint(":time ", e.Time), fmt.Sprint(":index ", e.Index), reason, ":debug " + unknown,
 			}
 			fields = rapid.Permutation(fields).Draw(t, "order")
 			forms = append(forms, rapid.SampledFrom([]string{"", "#jepsen.history.Op", "#op ", "#:jepsen"}).Draw(t, "tag")+
@@ -560,7 +560,7 @@ func FuzzEDN(f *testing.F) {
 		`({:type :invoke :f :cas :value [#{1 2} {:a 1/2}] :process "p"} #_ x)`,
 		`{:type :invoke :f :lock :value "r" :process 1}{:type :ok :f :lock :value {:fence 3} :process 1}`,
 		`#:jepsen{:type :invoke :f :write :value #:a{:b #inst "x" [1] \a} :process 1 :error [:a "b"]}`,
-		`{:type :info :f :kill :process :nemesis :value ##NaN};`, `[{:type :invoke :f :write :value #"a\"" :process 0 :x ^{:a 1} [0x1F 1.5M 36rZ 08]}]`,
+		`{:type :info :f :kill :process :nemesis :value ##NaN};`, `[{:type :invoke :f :write :value #"a\"" :process 0 :note ^{:a 1} [0x1F 1.5M 36rZ 08]}]`,
 		`{:type :invoke :f :read-operation :process 1}{:type :ok :f :read-operation :value 7N :process 1}`,
 		"\xef\xbb\xbf[\\", "#_", "#", "{:a #_}", `{"\u00e9" {{1 2} 3}}`, strings.Repeat("{", 200),
 	} {

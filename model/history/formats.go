@@ -21,7 +21,7 @@ type format struct {
 	// leading white space.
 	recognise func(head []byte) bool
 	// open begins to read.
-	open func(r io.Reader, file string) (Source, error)
+	open func(r io.Reader, file string, how *Reading) (Source, error)
 }
 
 // formats has every format, each recognised before the ones below it. A new
@@ -33,7 +33,7 @@ var formats = []format{
 	{"jepsen-log", "log lines of Jepsen", isJepsenLog, openJepsenLog},
 }
 
-func openReader(r io.Reader, file string) (Source, error) {
+func openReader(r io.Reader, file string, _ *Reading) (Source, error) {
 	source, err := NewReader(r, file)
 	if err != nil {
 		return nil, err // not a Source that holds a nil *Reader
@@ -66,14 +66,33 @@ func openReader(r io.Reader, file string) (Source, error) {
 // bits, a ratio, ##NaN, a pattern and a character are texts, and so is, as it
 // stands in the file, a value nested more than 100 deep.
 //
-// The value of an operation on a lock names the lock when it is invoked: that
-// is the Resource, of its end too. What an ok answers is
+// Beside the value an operation may have these fields, under other names too:
+//
+//	:token, :fence, :fencing-token   Token: an integer from 1
+//	:lease, :lease-id                Lease
+//	:key, :resource, :name           Resource
+//	:lock, :lock-name                the Resource of an operation on a lock, the Scope of another
+//	:owner, :client, :holder         Client; of what failed, Owner: who has the lock
+//
+// Hyphens, underscores and capitals do not count. Its end need not repeat what the
+// invoke says. Fields that say nothing of what an operation did are skipped
+// (:node :latency :debug :exception :link and some more), and so are those that
+// [Reading] names. Any other field of a client's operation is an error: it may
+// change the verdict.
+//
+// The value of an operation on a lock names the lock when it is invoked, unless a
+// field does: that is the Resource, of its end too. It may be a map of the fields
+// above. What an ok answers is
 //   - nothing, nil, true, "true" or the lock's name again: it was done;
 //   - false, "false" or "": it was refused, which is a Fail with the Error
 //     "refused" (AtlasDB's clients answer so when the lease is lost);
-//   - an integer above 0: the fencing token, and so is one under :fence or
-//     :token of a map (Hazelcast's clients answer so);
-//   - another text: the identity of the lease.
+//   - an integer above 0: the fencing token;
+//   - another text: the identity of the lease;
+//   - a map of the fields above (Hazelcast's clients answer so).
+//
+// Data that name no resource have the Scope of the first lock that was named
+// before them: it is taken to protect them. Where there are several locks, data
+// with tokens have to name what they are about.
 //
 // A :read-operation takes the next timestamp of a timestamp service. Each is
 // handed out once, as a lease manager hands out tokens, and so it is an
@@ -90,7 +109,7 @@ func openReader(r io.Reader, file string) (Source, error) {
 // nanoseconds. Error is :error, or what a failed operation has in the place of
 // its value. Jepsen gives a client whose operation ended in an info another
 // process number, so Process names who runs one operation at a time, and Client
-// stays empty. Other fields are skipped, whatever they hold.
+// stays empty unless a field names it.
 func Formats() []string {
 	var names []string
 	for _, f := range formats {
@@ -146,12 +165,19 @@ func firstLine(text []byte) []byte {
 	return bytes.TrimSuffix(line, []byte("\r"))
 }
 
-// NewSource begins to read a history in the format of that name (see
-// [Formats]); an empty name, or "auto", recognises the format from the
-// content. The file's name is for errors.
-func NewSource(r io.Reader, file, name string) (Source, error) {
+// Reading says how to read a history. The zero Reading recognises the format.
+type Reading struct {
+	// Format is the name of a format (see [Formats]); empty or "auto" recognises it
+	// from the content.
+	Format string
+	// Ignore names fields of Jepsen's operations that are not read.
+	Ignore []string
+}
+
+// NewSource begins to read a history. The file's name is for errors.
+func NewSource(r io.Reader, file string, how Reading) (Source, error) {
 	b := bufio.NewReaderSize(r, headSize)
-	f, err := chooseFormat(b, name)
+	f, err := chooseFormat(b, how.Format)
 	if err != nil {
 		if e, ok := err.(*SyntaxError); ok {
 			e.File = file
@@ -159,7 +185,7 @@ func NewSource(r io.Reader, file, name string) (Source, error) {
 		}
 		return nil, fmt.Errorf("%s: cannot read: %w", oneLine(file), err)
 	}
-	return f.open(b, file)
+	return f.open(b, file, &how)
 }
 
 func chooseFormat(b *bufio.Reader, name string) (*format, error) {
@@ -193,10 +219,9 @@ type File struct {
 // Close closes the file.
 func (f *File) Close() error { return f.file.Close() }
 
-// OpenFile opens a file for reading event by event; see [NewSource] for the
-// format. A file that is missing, is a directory or is no history is a
-// *SyntaxError.
-func OpenFile(path, format string) (*File, error) {
+// OpenFile opens a file for reading event by event. A file that is missing, is a
+// directory or is no history is a *SyntaxError.
+func OpenFile(path string, how Reading) (*File, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		found := "a file that cannot be opened (" + err.Error() + ")"
@@ -205,7 +230,7 @@ func OpenFile(path, format string) (*File, error) {
 		}
 		return nil, &SyntaxError{File: path, Expected: "a history", Found: found, Hint: "check the path", Err: err}
 	}
-	source, err := newFileSource(file, path, format)
+	source, err := newFileSource(file, path, how)
 	if err != nil {
 		file.Close()
 		return nil, err
@@ -213,7 +238,7 @@ func OpenFile(path, format string) (*File, error) {
 	return &File{Source: source, file: file}, nil
 }
 
-func newFileSource(file *os.File, path, format string) (Source, error) {
+func newFileSource(file *os.File, path string, how Reading) (Source, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -221,12 +246,12 @@ func newFileSource(file *os.File, path, format string) (Source, error) {
 	if info.IsDir() {
 		return nil, &SyntaxError{File: path, Expected: "a history", Found: "a directory", Hint: "name a file in it"}
 	}
-	return NewSource(file, path, format)
+	return NewSource(file, path, how)
 }
 
 // Open reads a whole history from a file; see [OpenFile].
-func Open(path, format string) (*History, error) {
-	file, err := OpenFile(path, format)
+func Open(path string, how Reading) (*History, error) {
+	file, err := OpenFile(path, how)
 	if err != nil {
 		return nil, err
 	}

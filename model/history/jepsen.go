@@ -12,40 +12,19 @@ import (
 type jepsen struct {
 	pairs Validator
 	found bool   // whether there was an operation
-	json  parser // of answers that are maps
+	json  parser // of values that are maps
 	// names has the numbers of processes.
 	names  interner
 	digits []byte
-	// asked has what the open operations on locks were invoked with.
-	asked map[string]Value
+	// open has what the operations that have not ended were invoked with, by process.
+	open      map[string]request
+	protected protected
 }
 
-// jepsenField numbers the fields of an entry that are read.
-type jepsenField uint8
-
-const (
-	jepsenIndex jepsenField = iota
-	jepsenTime
-	jepsenProcess
-	jepsenType
-	jepsenF
-	jepsenValue
-	jepsenError
-	jepsenFieldCount
-)
-
-var jepsenFieldNames = [jepsenFieldCount]string{
-	jepsenIndex: "index", jepsenTime: "time", jepsenProcess: "process", jepsenType: "type", jepsenF: "f",
-	jepsenValue: "value", jepsenError: "error",
-}
-
-func jepsenFieldOf(name []byte) (jepsenField, bool) {
-	for f := range jepsenFieldNames {
-		if jepsenFieldNames[f] == string(name) {
-			return jepsenField(f), true
-		}
-	}
-	return 0, false
+// request is what an operation was invoked with.
+type request struct {
+	resource, scope, client string
+	value                   Value // of an operation on a lock
 }
 
 // jepsenEntry is one operation as it is written down.
@@ -56,6 +35,8 @@ type jepsenEntry interface {
 	pair(old, value *Value) (bool, error)
 	// isKeyword says whether :value is a keyword, which a reason for a failure is.
 	isKeyword() bool
+	// named has the names of the entry's fields.
+	named() *jepsenNamed
 	// source returns :value as it is written.
 	source() string
 	// mistake is the error that the field holds something else than expected.
@@ -115,22 +96,25 @@ func (j *jepsen) event(e *Event, n int64, entry jepsenEntry) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if _, busy := j.pairs.open[e.Process]; e.Process == Nemesis || !client && !busy && e.Type == Info {
+	if _, busy := j.open[e.Process]; e.Process == Nemesis || !client && !busy && e.Type == Info {
 		e.Type, e.Text = Note, brief(entry.source())
 		e.F = jepsenFault(f, e.Text)
 		return e.F != 0, nil
 	}
 	if e.F = jepsenOperations[f]; e.F == 0 {
-		hint := "judge histories of other objects with the tests that recorded them"
-		if near := nearest(f, jepsenNames); near != "" {
-			hint = "did you mean " + near + "?"
-		}
-		return false, entry.mistake(jepsenF,
-			"an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation", hint)
+		return false, entry.mistake(jepsenF, expectedOperation, unknownOperation(f))
+	}
+	if name := entry.named().unread; name != "" {
+		return false, unreadField(name)
 	}
 	j.found = true
-	return true, j.values(e, f, entry)
+	if err := j.operation(e, f, entry); err != nil {
+		return false, err
+	}
+	return true, j.protected.by(e, entry)
 }
+
+const expectedOperation = "an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation"
 
 // end is what a reader returns after the last of n entries.
 func (j *jepsen) end(err error, n int64) error {
@@ -206,43 +190,60 @@ func jepsenName(entry jepsenEntry, f jepsenField, what string) (string, error) {
 	return v.Str, nil
 }
 
-// values reads what the operation was about and why it failed.
-func (j *jepsen) values(e *Event, f string, entry jepsenEntry) error {
+// operation reads what a client's operation was about and how it ended.
+func (j *jepsen) operation(e *Event, f string, entry jepsenEntry) error {
+	if err := beside(e, entry); err != nil {
+		return err
+	}
 	v, err := entry.read(jepsenError)
 	if err != nil {
 		return err
 	}
 	e.Error = v.plain()
+	asked, invoked := j.open[e.Process]
+	if e.Type != Invoke {
+		delete(j.open, e.Process)
+		if err := e.ends(&asked, entry); invoked && err != nil {
+			return err
+		}
+	}
+	if err := j.value(e, f, &asked, entry); err != nil || e.Type != Invoke {
+		return err
+	}
+	if j.open == nil {
+		j.open = make(map[string]request)
+	}
+	j.open[e.Process] = request{e.Resource, e.Scope, e.Client, asked.value}
+	return nil
+}
+
+// value reads :value, which says the rest: of an operation on a lock its name or
+// its answer, of one on a register the value. In the place of a failed one's
+// there may be the reason.
+func (j *jepsen) value(e *Event, f string, asked *request, entry jepsenEntry) (err error) {
 	failed := e.Type == Fail || e.Type == Info
 	switch reason := failed && e.Error == "" && entry.isKeyword(); {
 	case reason:
-		if v, err = entry.read(jepsenValue); err != nil {
-			return err
-		}
+		v, err := entry.read(jepsenValue)
 		e.Error = v.plain()
-		if !e.F.IsLease() {
-			return nil
-		}
+		return err
+	case e.F.IsLease() && failed: // its invoke names the lock
+		return nil
+	case e.F.IsLease():
+		return j.lock(e, f, asked, entry)
 	case e.F == Read && e.Type != OK:
 		return unkeyed(e, entry)
 	case e.F == CAS:
 		return cas(e, entry)
-	case e.F.IsLease() && failed: // its invoke names the lock
-	default:
-		if e.Value, err = entry.read(jepsenValue); err != nil {
-			return err
-		}
-		if e.Value.Kind == Absent && (e.Type == OK && e.F == Read || e.Type == Invoke && e.F == Write) {
-			return entry.mistake(jepsenValue, "the value of the "+e.F.String(), "say nil, or null in JSON, where there is none")
-		}
 	}
-	if e.F.IsLease() && !j.lease(e, f) {
-		return entry.mistake(jepsenValue, expectedToken, hintEntry)
+	if e.Value, err = entry.read(jepsenValue); err != nil {
+		return err
+	}
+	if e.Value.Kind == Absent && (e.Type == OK && e.F == Read || e.Type == Invoke && e.F == Write) {
+		return entry.mistake(jepsenValue, "the value of the "+e.F.String(), "say nil, or null in JSON, where there is none")
 	}
 	return nil
 }
-
-const expectedToken = "the token that was read, an integer from 1"
 
 // unkeyed refuses a read of [key nil], as jepsen.independent invokes one: the
 // registers of all keys, judged as one, would be found violated.
@@ -262,70 +263,6 @@ func cas(e *Event, entry jepsenEntry) error {
 		return err
 	}
 	return entry.mistake(jepsenValue, "[old new] for a cas", hintEntry)
-}
-
-// lease moves the value of an operation on a lock to where it belongs. It
-// returns false for a read-operation without a token.
-func (j *jepsen) lease(e *Event, f string) bool {
-	value := e.Value
-	e.Value = Value{}
-	if e.Type == Invoke {
-		if f != readOperation && (value.Kind == Int || value.Kind == Text) {
-			if j.asked == nil {
-				j.asked = make(map[string]Value)
-			}
-			j.asked[e.Process] = value
-			e.Resource = value.plain()
-		}
-		return true
-	}
-	asked := j.asked[e.Process]
-	delete(j.asked, e.Process)
-	e.Resource = asked.plain()
-	switch {
-	case e.Type != OK:
-	case f == readOperation:
-		e.Token = Token(value.Num)
-		return value.Kind == Int && value.Num > 0
-	case value != asked:
-		j.answer(e, value)
-	}
-	return true
-}
-
-// answer says what the ok of an operation on a lock means.
-func (j *jepsen) answer(e *Event, value Value) {
-	switch {
-	case value == TextValue("") || value == TextValue("false") || value == Value{Kind: Raw, Str: "false"}:
-		e.Type, e.Error = Fail, "refused"
-	case e.F == Release || value == TextValue("true"):
-	case value.Kind == Text:
-		e.Lease = value.Str
-	case value.Kind == Int:
-		e.Token = Token(value.Num)
-	case value.Kind == Raw && value.Str[0] == '{':
-		e.Token = Token(j.fence(value.Str))
-	}
-}
-
-// fence returns the fencing token of an answer that is a map, 0 if it has none.
-func (j *jepsen) fence(answer string) int64 {
-	p := &j.json
-	p.reset([]byte(answer))
-	for first := p.take('{'); ; first = false {
-		key, more, err := p.key(first)
-		if err != nil || !more {
-			return 0
-		}
-		fence := string(key) == "fence" || string(key) == "token"
-		var v Value
-		if p.value(&v) != nil {
-			return 0
-		}
-		if fence && v.Kind == Int {
-			return v.Num
-		}
-	}
 }
 
 // plain returns the value as a name: without the quotes of a text, and empty

@@ -161,8 +161,8 @@ func TestJepsenMapping(t *testing.T) {
 				{Index: 3, Process: "0", Type: Fail, F: Renew, Op: 2, Error: "refused"},
 				{Index: 4, Process: "1", Type: Invoke, F: Acquire, Op: 3, Resource: "7"},
 				{Index: 5, Process: "1", Type: OK, F: Acquire, Op: 3, Resource: "7", Token: 33},
-				{Index: 6, Process: "2", Type: Invoke, F: Acquire, Op: 4},
-				{Index: 7, Process: "2", Type: OK, F: Acquire, Op: 4, Token: 34},
+				{Index: 6, Process: "2", Client: "n1", Type: Invoke, F: Acquire, Op: 4},
+				{Index: 7, Process: "2", Client: "n1", Type: OK, F: Acquire, Op: 4, Token: 34},
 				{Index: 8, Process: "1", Type: Invoke, F: Release, Op: 5, Resource: "7"},
 				{Index: 9, Process: "1", Type: OK, F: Release, Op: 5, Resource: "7"},
 				{Index: 10, Process: "1", Type: Invoke, F: Acquire, Op: 6, Resource: "7"},
@@ -308,7 +308,7 @@ func TestRecordedHistories(t *testing.T) {
 				refused := len(refusal.FindAll(content, -1)) + len(regexp.MustCompile(`"value": "(false)?"\n`).FindAll(content, -1))
 				want.OK, want.Fail = want.OK-refused, want.Fail+refused
 			}
-			h, err := Open(path, "")
+			h, err := Open(path, Reading{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -396,11 +396,11 @@ func (g *manyOperations) Read(p []byte) (int, error) {
 
 var (
 	ednOperations = [2]string{
-		"{:type :invoke, :f :lock, :value \"r$\", :process $, :time $, :index $, :extra #{{:a [1 2.5]} \\x \"y\"}}\n",
+		"{:type :invoke, :f :lock, :value \"r$\", :process $, :time $, :index $, :debug #{{:a [1 2.5]} \\x \"y\"}}\n",
 		"#jepsen.history.Op{:type :ok, :f :lock, :value \"lease$\", :process $, :time $, :index $} ; done\n",
 	}
 	jsonOperations = [2]string{
-		`{"type":"invoke","f":"lock","value":"r$","process":$,"time":$,"index":$,"extra":[{"a":[1,2.5]},"y"]}` + "\n",
+		`{"type":"invoke","f":"lock","value":"r$","process":$,"time":$,"index":$,"debug":[{"a":[1,2.5]},"y"]}` + "\n",
 		`{"type":"ok","f":"lock","value":"lease$","process":$,"time":$,"index":$}` + "\n",
 	}
 )
@@ -430,7 +430,7 @@ func TestJepsenMemoryIsBounded(t *testing.T) {
 		if testing.Short() || underRace {
 			operations = 10_000
 		}
-		source, err := NewSource(&manyOperations{format: format, left: operations}, "run.jsonl", format)
+		source, err := NewSource(&manyOperations{format: format, left: operations}, "run.jsonl", Reading{Format: format})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -474,7 +474,7 @@ func benchmarkJepsen(b *testing.B, format string) {
 	n := 0
 	for b.Loop() {
 		if n%(2*operations) == 0 {
-			if source, err = NewSource(bytes.NewReader(file), "run.jsonl", format); err != nil {
+			if source, err = NewSource(bytes.NewReader(file), "run.jsonl", Reading{Format: format}); err != nil {
 				b.Fatal(err)
 			}
 		}

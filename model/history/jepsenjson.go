@@ -25,8 +25,10 @@ type jepsenJSON struct {
 	err     error
 }
 
-func openJepsenJSON(r io.Reader, file string) (Source, error) {
-	return &jepsenJSON{entries: newEntryReader(r, file)}, nil
+func openJepsenJSON(r io.Reader, file string, how *Reading) (Source, error) {
+	s := &jepsenJSON{entries: newEntryReader(r, file)}
+	s.entry.names.ignore = how.Ignore
+	return s, nil
 }
 
 func (s *jepsenJSON) Header() Header { return Header{Format: Format} }
@@ -159,11 +161,14 @@ type jsonEntry struct {
 	parser
 	skipper entryReader // on the entry
 	fields  [jepsenFieldCount]span
+	names   jepsenNamed
 }
+
+func (p *jsonEntry) named() *jepsenNamed { return &p.names }
 
 // operation finds the fields of an operation.
 func (p *jsonEntry) operation() error {
-	p.fields = [jepsenFieldCount]span{}
+	p.fields, p.names.unread = [jepsenFieldCount]span{}, ""
 	if err := p.open(); err != nil {
 		return err
 	}
@@ -172,8 +177,8 @@ func (p *jsonEntry) operation() error {
 		if err != nil || !more {
 			return withoutLine(err)
 		}
-		f, known := jepsenFieldOf(key)
-		if name := string(key); name == "resource" || name == "scope" || name == "op" {
+		f, known := p.names.field(key)
+		if name := string(key); name == "scope" || name == "op" {
 			return &SyntaxError{
 				Expected: "an operation of Jepsen's, which has no field " + strconv.Quote(name), Found: "an event of " + Format,
 				Hint: `put its header {"format":"` + Format + `"} before the first event`,

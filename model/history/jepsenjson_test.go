@@ -26,7 +26,7 @@ func TestJepsenJSONFiles(t *testing.T) {
 		{"array over lines", " [\n" + strings.ReplaceAll(a, ",", ",\n\t") + "\r\n,\n" + strings.ReplaceAll(b, "{", "{\n") + "\n]\n"},
 		{"byte order mark", "\xef\xbb\xbf[" + a + "," + b + "]"},
 		{"index first", strings.Replace(a, "{", `{"index":1,`, 1)[:len(`{"index":1,`)] + strings.Replace(a, `,"index":1`, "", 1)[1:] + b},
-		{"fields that nobody reads", strings.Replace(a, "{", `{"x":{"a":[1,{"b":"]}\""}]},"y":99999999999999999999,"z":"`+"\xff"+`\q","deep":`+deep+`,"n":NaN,`, 1) + b},
+		{"fields that nobody reads", strings.Replace(a, "{", `{"debug":{"a":[1,{"b":"]}\""}]},"latency":99999999999999999999,"note":"`+"\xff"+`\q","via":`+deep+`,"start":NaN,`, 1) + b},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -103,11 +103,11 @@ func TestJepsenJSONRefuses(t *testing.T) {
 		{"something after the array", "[]\n[]", "run.jsonl:2: expected the end of the file after the end of the '[' of line 1, found an array; put all operations into one vector or array, or one on each line"},
 		{"no colon", op("\n\"value\" 1"), `run.jsonl:3: expected a colon after the name "value", found the number 1` + rfc},
 		{"no value", op("\"value\":\n"), `run.jsonl:3: expected a value, found '}'` + rfc},
-		{"two values", op("\"x\":1\n2"), `run.jsonl:3: expected a comma or the end of the object, found the number 2` + rfc},
+		{"two values", op("\"node\":1\n2"), `run.jsonl:3: expected a comma or the end of the object, found the number 2` + rfc},
 		{"field twice", op("\n\"process\":2"), `run.jsonl:3: expected each field once, found the field "process" again` + entry},
 		{"no type", "\n{\"f\":\"read\",\n\"process\":1}", `run.jsonl:2: expected a type in field "type", found an operation without it; every operation has a type, an f and a process`},
 		{"misspelt type", "{\"f\":\"read\",\"process\":1,\n\"type\":\"invok\"}", `run.jsonl:2: expected a type in field "type", found the string "invok"; did you mean invoke?`},
-		{"unknown operation", "{\"type\":\"invoke\",\"process\":1,\n\"f\":\"txn\"}", `run.jsonl:2: expected an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation in field "f", found the string "txn"; judge histories of other objects with the tests that recorded them`},
+		{"unknown operation", "{\"type\":\"invoke\",\"process\":1,\n\"f\":\"txn\"}", `run.jsonl:2: expected an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation in field "f", found the string "txn"; this is a history of transactions, which Elle judges, and is not judged here: only registers, locks, leases and tokens are`},
 		{"no process", "{\"f\":\"read\",\"type\":\"ok\",\"process\":null}", `run.jsonl:1: expected the number of a process, from 0, or its name in field "process", found null` + entry},
 		{"number with something behind it", op(`"value":1!`), `run.jsonl:2: expected the end of the value in field "value", found '!'` + rfc},
 		{"number with a byte in it", op("\"value\":1,\"time\":6\xb61"), `run.jsonl:2: expected the end of the value in field "time", found "\xb61}"` + rfc},
@@ -141,7 +141,7 @@ func TestJepsenJSONRefuses(t *testing.T) {
 
 // A small file, cut at every byte.
 func TestJepsenJSONCutOff(t *testing.T) {
-	const small = `[{"type":"invoke","f":"cas","value":[1,2],"process":0,"x":["a\"]"]},
+	const small = `[{"type":"invoke","f":"cas","value":[1,2],"process":0,"link":["a\"]"]},
  {"type":"info","f":"start","process":"nemesis"},
  {"type":"ok","f":"cas",
   "value":[1, 2],"process":0}]`

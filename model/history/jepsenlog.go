@@ -27,7 +27,7 @@ type jepsenLog struct {
 	err    error
 }
 
-func openJepsenLog(r io.Reader, file string) (Source, error) {
+func openJepsenLog(r io.Reader, file string, _ *Reading) (Source, error) {
 	return &jepsenLog{lines: newLineReader(r, file)}, nil
 }
 

@@ -82,7 +82,7 @@ func TestJepsenLogRefuses(t *testing.T) {
 		{"empty file", "", `run.jsonl: expected operations, such as "INFO  jepsen.util - 4 :invoke :write 3", found an empty file; give the jepsen.log or the history of a test`},
 		{"no operation", "INFO starting\nINFO done\n", `run.jsonl: expected operations, such as "INFO  jepsen.util - 4 :invoke :write 3", found none in 2 lines; give the jepsen.log or the history of a test`},
 		{"nemesis only", line + ":nemesis :info :heal nil\n", `run.jsonl: expected operations, such as "INFO  jepsen.util - 4 :invoke :write 3", found none in 1 lines; give the jepsen.log or the history of a test`},
-		{"unknown operation", line + "4 :invoke :txn [[:r 1 nil]]\n", `run.jsonl:1: expected an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation, found ":txn"; judge histories of other objects with the tests that recorded them`},
+		{"unknown operation", line + "4 :invoke :txn [[:r 1 nil]]\n", `run.jsonl:1: expected an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation, found ":txn"; this is a history of transactions, which Elle judges, and is not judged here: only registers, locks, leases and tokens are`},
 		{"ok without invoke", line + "4 :ok :write 3\n", `run.jsonl:1: expected an invoke of write by process "4" before its end, found the ok alone; record each operation's beginning too, in the order in which things happened`},
 		{"two open operations", line + "4 :invoke :write 3\n" + line + "4 :invoke :read nil\n", `run.jsonl:2: expected the end of the write (op 1, invoked at index 1) before process "4" invokes another operation, found an invoke of read; a process runs one operation at a time: record each client's concurrent operations under processes of their own`},
 		{"cas of one value", line + "4 :invoke :cas 3\n", `run.jsonl:1: expected [old new] for a cas, found "3"; correct the line, or record the history again`},
@@ -143,7 +143,7 @@ func TestJepsenLogsOfEtcd(t *testing.T) {
 	}
 	var got tally
 	for _, path := range logs {
-		h, err := Open(path, "")
+		h, err := Open(path, Reading{})
 		if filepath.Base(path) == "etcd_095.log" {
 			if err == nil {
 				t.Errorf("%s is empty: expected an error", path)
@@ -300,7 +300,7 @@ func BenchmarkJepsenLog(b *testing.B) {
 	for b.Loop() {
 		if n%lines == 0 {
 			var err error
-			if source, err = NewSource(bytes.NewReader(log.Bytes()), "jepsen.log", ""); err != nil {
+			if source, err = NewSource(bytes.NewReader(log.Bytes()), "jepsen.log", Reading{}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -141,7 +141,7 @@ func TestReadRefuses(t *testing.T) {
 		{"expiry below 0", header + about(noted("grant"), `"expires":-1`),
 			`run.jsonl:2: expected a number from 0 in field "expires", found -1; correct the line, or record the history again`},
 		{"EDN token below 0", "{:process 0 :type :invoke :f :lock}\n{:process 0 :type :ok :f :lock :value {:fence -3}}\n",
-			`run.jsonl:2: expected a number from 0 in field "token", found -3; correct the line, or record the history again`},
+			`run.jsonl:2: expected a map with the lock's name, a token, a lease and an owner, each once under :value, found a map; correct the entry, or record the history again`},
 		{"time runs backwards under a term", strings.Replace(header, "}", `,"ttl":10}`, 1) + strings.Replace(invoke, `"time":0`, `"time":9`, 1) + strings.Replace(okWrite, `"time":0`, `"time":5`, 1),
 			`run.jsonl:3: expected a time from 9 on, found 5; time runs backwards: deadlines are judged by it, so take all times from one clock`},
 		{"time runs backwards in a simulation", strings.Replace(header, "}", `,"timing":"untimed"}`, 1) + strings.Replace(invoke, `"time":0`, `"time":9`, 1) + okWrite,
@@ -296,7 +296,7 @@ func TestEndsThatAreAccepted(t *testing.T) {
 
 // readFrom reads a history named run.jsonl.
 func readFrom(r io.Reader, format string) (*History, error) {
-	source, err := NewSource(r, "run.jsonl", format)
+	source, err := NewSource(r, "run.jsonl", Reading{Format: format})
 	if err != nil {
 		return nil, err
 	}
@@ -495,7 +495,7 @@ func TestOpen(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Open(test.path, test.format)
+			_, err := Open(test.path, Reading{Format: test.format})
 			if err == nil || err.Error() != test.want {
 				t.Errorf("got  %v\nwant %s", err, test.want)
 			}
@@ -505,7 +505,7 @@ func TestOpen(t *testing.T) {
 		})
 	}
 	for _, format := range []string{"", "auto", "staleproof"} {
-		h, err := Open(good, format)
+		h, err := Open(good, Reading{Format: format})
 		if err != nil || len(h.Events) != 1 {
 			t.Errorf("format %q: %v, %v", format, h, err)
 		}

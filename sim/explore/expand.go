@@ -189,7 +189,8 @@ func (w *worker) expand(front *states, i int, base uint32) bool {
 	return true
 }
 
-// successors takes every transition of s.
+// successors takes every transition of s. A reduction would choose here which
+// of them to take.
 func (w *worker) successors(s []uint32, f fingerprint) {
 	e := w.e
 	for p := range e.procs {

@@ -1,0 +1,185 @@
+package history
+
+import "strings"
+
+// jepsenField numbers the fields of an entry that are read.
+type jepsenField uint8
+
+const (
+	jepsenIndex jepsenField = iota
+	jepsenTime
+	jepsenProcess
+	jepsenType
+	jepsenF
+	jepsenValue
+	jepsenError
+	jepsenToken
+	jepsenLease
+	jepsenResource
+	jepsenLock
+	jepsenOwner
+	jepsenFieldCount
+)
+
+// jepsenFieldNames are the names of the fields in errors.
+var jepsenFieldNames = [jepsenFieldCount]string{
+	jepsenIndex: "index", jepsenTime: "time", jepsenProcess: "process", jepsenType: "type", jepsenF: "f",
+	jepsenValue: "value", jepsenError: "error", jepsenToken: "token", jepsenLease: "lease",
+	jepsenResource: "key", jepsenLock: "lock", jepsenOwner: "owner",
+}
+
+// jepsenFieldByName has the names under which recorders write the fields, as
+// plainField has them.
+var jepsenFieldByName = map[string]jepsenField{
+	"index": jepsenIndex, "time": jepsenTime, "process": jepsenProcess, "type": jepsenType, "f": jepsenF,
+	"value": jepsenValue, "error": jepsenError,
+	"token": jepsenToken, "fence": jepsenToken, "fencingtoken": jepsenToken, "fencetoken": jepsenToken,
+	"lease": jepsenLease, "leaseid": jepsenLease,
+	"key": jepsenResource, "resource": jepsenResource, "name": jepsenResource,
+	"lock": jepsenLock, "lockname": jepsenLock,
+	"owner": jepsenOwner, "client": jepsenOwner, "holder": jepsenOwner,
+}
+
+// meaningless are fields that say nothing of what an operation did.
+var meaningless = setOf(`attempt attempts clock clockoffset clockoffsets cause comment debug description duration elapsed
+	endprocess exception final final? generator host latency latencyms latencynanos link message msg node nodes note
+	print retries retry rtt seed stack stacktrace start end test thread timestamp trace ts uid via wallclock walltime worker`)
+
+func setOf(words string) map[string]bool {
+	set := make(map[string]bool)
+	for _, word := range strings.Fields(words) {
+		set[word] = true
+	}
+	return set
+}
+
+// plainField returns the name in lower case, without hyphens and underscores.
+func plainField(name []byte) string {
+	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(string(name)))
+}
+
+// jepsenNamed knows the names of fields.
+type jepsenNamed struct {
+	unread string // the entry's first field that is neither read nor without meaning
+	ignore []string
+	known  map[string]meaning
+}
+
+// meaning is what a name was found to mean.
+type meaning struct {
+	field         jepsenField
+	read, skipped bool
+}
+
+// field returns the field of that name; ok is false for one that is not read.
+func (n *jepsenNamed) field(name []byte) (f jepsenField, ok bool) {
+	m, seen := n.known[string(name)]
+	if !seen {
+		plain := plainField(name)
+		m.field, m.read = jepsenFieldByName[plain]
+		m.skipped = meaningless[plain[strings.LastIndexByte(plain, '/')+1:]] // whatever its namespace
+		for _, ignored := range n.ignore {
+			if ignored == string(name) {
+				m.read, m.skipped = false, true
+			}
+		}
+		const most = 1000 // names that are remembered
+		if n.known == nil {
+			n.known = make(map[string]meaning)
+		}
+		if len(n.known) < most {
+			n.known[string(name)] = m
+		}
+	}
+	if !m.read && !m.skipped && n.unread == "" {
+		n.unread = string(name)
+	}
+	return m.field, m.read
+}
+
+// unreadField is the error that an operation has a field of unknown meaning.
+func unreadField(name string) error {
+	return &SyntaxError{
+		Expected: "beside the value a token, lease, key, lock or owner", Found: "the field " + quote(name),
+		Hint: "it may matter to the verdict: rename it to one of these, or leave it unread with --ignore-field " + name,
+	}
+}
+
+// beside reads the fields beside :value into the event.
+func beside(e *Event, entry jepsenEntry) error {
+	v, err := entry.read(jepsenToken)
+	switch {
+	case err != nil:
+		return err
+	case v.some() && (v.Kind != Int || v.Num < 1):
+		return entry.mistake(jepsenToken, "a token, an integer from 1,", hintEntry)
+	}
+	e.Token = Token(v.Num)
+	for _, text := range [...]struct {
+		field jepsenField
+		to    *string
+	}{{jepsenLease, &e.Lease}, {jepsenResource, &e.Resource}, {jepsenLock, &e.Scope}, {jepsenOwner, &e.Client}} {
+		if v, err = entry.read(text.field); err != nil {
+			return err
+		}
+		*text.to = v.plain()
+	}
+	switch {
+	case !e.F.IsLease() || e.Scope == "":
+	case e.Resource != "" && e.Resource != e.Scope:
+		return entry.mistake(jepsenLock, "the name of the lock once", "leave one of the two out")
+	default:
+		e.Resource, e.Scope = e.Scope, ""
+	}
+	return nil
+}
+
+// ends lends the end of an operation what its invoke says, and refuses another
+// owner: whose hold it would be is not known. Of what failed, the owner is who
+// has the lock.
+func (e *Event) ends(asked *request, entry jepsenEntry) error {
+	if e.Type != OK && e.Client != asked.client {
+		e.Owner, e.Client = e.Client, ""
+	}
+	for _, lent := range [...]struct{ to, from *string }{{&e.Resource, &asked.resource}, {&e.Scope, &asked.scope}, {&e.Client, &asked.client}} {
+		if *lent.to == "" {
+			*lent.to = *lent.from
+		}
+	}
+	if e.Client != asked.client {
+		return entry.mistake(jepsenOwner, "the owner "+quote(asked.client)+" of the invoke", "name the owner in both, or in none")
+	}
+	return nil
+}
+
+// protected finds what lock protects the data of a history, where these name no
+// resource: the first one that was named before them.
+type protected struct {
+	lock    string // the first that was named
+	several bool
+	settled bool   // some data named no resource
+	scope   string // theirs
+	fenced  bool   // with tokens
+}
+
+func (p *protected) by(e *Event, entry jepsenEntry) error {
+	switch {
+	case e.F.IsLease() && e.Resource == "":
+	case e.F.IsLease() && p.lock == "":
+		p.lock = e.Resource
+	case e.F.IsLease():
+		p.several = p.several || e.Resource != p.lock
+	case e.Resource != "" || e.Scope != "":
+		return nil
+	default:
+		if !p.settled {
+			p.settled, p.scope = true, p.lock
+		}
+		e.Scope = p.scope
+		p.fenced = p.fenced || e.Token != 0
+	}
+	if p.several && p.fenced {
+		return entry.mistake(jepsenF, "the resource of each operation with a token, where there are several locks", "say under key, or under lock, what it is about")
+	}
+	return nil
+}

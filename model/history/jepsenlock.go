@@ -1,0 +1,119 @@
+package history
+
+// lock reads the value of an operation on a lock: of an invoke the name of the
+// lock, of an ok the answer.
+func (j *jepsen) lock(e *Event, f string, asked *request, entry jepsenEntry) error {
+	v, err := entry.read(jepsenValue)
+	switch {
+	case err != nil:
+		return err
+	case f == readOperation && e.Type == Invoke:
+		return nil
+	case f == readOperation:
+		if v.Kind != Int || v.Num < 1 {
+			return entry.mistake(jepsenValue, expectedToken, hintEntry)
+		}
+		e.Token = Token(v.Num)
+		return nil
+	case e.Type == Invoke:
+		asked.value = v
+		return j.name(e, v, entry)
+	case v == asked.value:
+		return nil // what the invoke said, again
+	}
+	return j.answer(e, v, entry)
+}
+
+const expectedToken = "the token that was read, an integer from 1"
+
+// name reads the name of the lock.
+func (j *jepsen) name(e *Event, v Value, entry jepsenEntry) error {
+	switch {
+	case !v.some():
+		return nil
+	case v.isMap():
+		return j.parts(e, v, entry)
+	case !e.named(v):
+		return entry.mistake(jepsenValue, "the lock "+quote(e.Resource)+", or no name", "leave one of the two names out")
+	}
+	return nil
+}
+
+func (v Value) isMap() bool { return v.Kind == Raw && v.Str[0] == '{' }
+
+// named takes v for the name of the lock, and returns false if it has another.
+func (e *Event) named(v Value) bool {
+	name := v.plain()
+	if e.Resource == "" {
+		e.Resource = name
+	}
+	return e.Resource == name
+}
+
+// answer reads what the ok of an operation on a lock means.
+func (j *jepsen) answer(e *Event, v Value, entry jepsenEntry) error {
+	switch {
+	case !v.some() || v == TextValue("true") || v == Value{Kind: Raw, Str: "true"}:
+	case v == TextValue("") || v == TextValue("false") || v == Value{Kind: Raw, Str: "false"}:
+		e.Type, e.Error = Fail, "refused"
+	case v.Kind == Text && v.Str == e.Resource || e.F == Release && v.Kind != Raw:
+	case v.Kind == Text && (e.Lease == "" || e.Lease == v.Str):
+		e.Lease = v.Str
+	case v.Kind == Int && (e.Token == 0 || e.Token == Token(v.Num)):
+		e.Token = Token(v.Num)
+	case v.isMap():
+		return j.parts(e, v, entry)
+	default:
+		return entry.mistake(jepsenValue, "nil, true, false, the lock's name, a token, an identity, or a map of these", hintEntry)
+	}
+	return nil
+}
+
+// parts reads the fields of a value that is a map. They mean what fields beside
+// it mean.
+func (j *jepsen) parts(e *Event, v Value, entry jepsenEntry) error {
+	p := &j.json
+	p.reset([]byte(v.Str))
+	for first := p.take('{'); ; first = false {
+		key, more, err := p.key(first)
+		if err != nil || !more {
+			return err
+		}
+		f, known := entry.named().field(key)
+		if name := entry.named().unread; name != "" {
+			return unreadField(name)
+		}
+		var part Value
+		if err := p.value(&part); err != nil {
+			return err
+		}
+		if known && part.some() && !e.part(f, part) {
+			return entry.mistake(jepsenValue, "a map with the lock's name, a token, a lease and an owner, each once", hintEntry)
+		}
+	}
+}
+
+// part reads one field of a value that is a map, and returns false for one that
+// does not belong there, or contradicts what the event says already.
+func (e *Event) part(f jepsenField, v Value) bool {
+	name := v.plain()
+	switch f {
+	case jepsenToken:
+		ok := v.Kind == Int && v.Num > 0 && (e.Token == 0 || e.Token == Token(v.Num))
+		e.Token = Token(v.Num)
+		return ok
+	case jepsenResource, jepsenLock:
+		return e.named(v)
+	case jepsenLease:
+		ok := e.Lease == "" || e.Lease == name
+		e.Lease = name
+		return ok
+	case jepsenOwner:
+		ok := e.Client == "" || e.Client == name
+		if e.Type == Invoke {
+			e.Client = name
+		}
+		return ok
+	}
+	return false
+}
