@@ -135,7 +135,7 @@ func (c *Client) Delete(ctx context.Context, resource string, l Lease) error {
 // ask sends an operation to the store, with the lease under which it is made.
 func (c *Client) ask(ctx context.Context, f history.F, resource string, l *Lease, value int64) (*Reply, error) {
 	r := Request{F: f, Resource: resource, Token: l.Token, Lease: l.ID, Value: value,
-		Unfenced: c.cfg.Defects.Has(LocalCheckOnly|RenewAndTrust) && f.IsMutation()}
+		Unfenced: c.cfg.Defects.hasAny(LocalCheckOnly|RenewAndTrust) && f.IsMutation()}
 	if f == history.Write {
 		r.Basis = c.basis
 	}

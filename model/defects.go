@@ -136,7 +136,10 @@ var defectTable = []Defect{
 func AllDefects() []Defect { return defectTable }
 
 // Has reports whether d contains all of x.
-func (d Defects) Has(x Defects) bool { return d&x != 0 }
+func (d Defects) Has(x Defects) bool { return d&x == x }
+
+// hasAny reports whether d contains at least one of x.
+func (d Defects) hasAny(x Defects) bool { return d&x != 0 }
 
 // String lists the names, joined by "+"; the empty set is "none".
 func (d Defects) String() string {

@@ -103,6 +103,33 @@ func TestDefects(t *testing.T) {
 	}
 }
 
+// TestHas: a set has another one when it has all of it, and some of it when it has one.
+func TestHas(t *testing.T) {
+	const a, b, c = StoreIgnoresToken, StoreChecksApart, DeadlineFromReceipt
+	for _, x := range []struct {
+		set, of  Defects
+		all, any bool
+	}{
+		{0, 0, true, false},
+		{a, 0, true, false},
+		{0, a, false, false},
+		{a, a, true, true},
+		{a, b, false, false},
+		{a | b, b, true, true},
+		{a, a | b, false, true},
+		{a | b, a | b, true, true},
+		{a | b, a | b | c, false, true},
+		{c, a | b, false, false},
+	} {
+		if got := x.set.Has(x.of); got != x.all {
+			t.Errorf("%v.Has(%v): expected %t, found %t", x.set, x.of, x.all, got)
+		}
+		if got := x.set.hasAny(x.of); got != x.any {
+			t.Errorf("%v.hasAny(%v): expected %t, found %t", x.set, x.of, x.any, got)
+		}
+	}
+}
+
 // change gives a zero field another value.
 func change(f reflect.Value) {
 	switch f.Kind() {

@@ -66,7 +66,7 @@ func (s *FencedStore) State() any { return fmt.Sprint(s.cells, s.valid, s.ops, s
 // Start replays the log: the requests that were accepted and changed something.
 func (s *FencedStore) Start(p *sim.Proc) {
 	last := s.replay(p)
-	torn := p.Disk().Torn() > 0 && !s.cfg.Defects.Has(StoreAcksBeforeSync|ReplicaLags)
+	torn := p.Disk().Torn() > 0 && !s.cfg.Defects.hasAny(StoreAcksBeforeSync|ReplicaLags)
 	if torn { // it took effect, and the crash came before the report
 		s.tell(p, effect(last.F), s.cell(last.Resource), last)
 	}
@@ -121,7 +121,7 @@ type collect struct {
 
 // Yields is how many yields Handle comes to at most; see [sim.Brief].
 func (s *FencedStore) Yields() int {
-	if s.cfg.Defects.Has(StoreChecksApart | StoreAcksBeforeSync) {
+	if s.cfg.Defects.hasAny(StoreChecksApart | StoreAcksBeforeSync) {
 		return 3
 	}
 	return 1
