@@ -22,14 +22,13 @@ import (
 
 // exploreOptions are the flags of explore.
 type exploreOptions struct {
-	defect     string
-	faults     int
-	size       map[string]*int64 // by the name of the parameter
-	reductions string
-	workers    int
-	maxStates  int
-	maxMemory  int64
-	limit      durationFlag
+	defect    string
+	faults    int
+	size      map[string]*int64 // by the name of the parameter
+	workers   int
+	maxStates int
+	maxMemory int64
+	limit     durationFlag
 }
 
 // sizes are the parameters that have a flag of explore.
@@ -66,7 +65,6 @@ its token replays it. Without one the verdict is complete, or says what remains.
 			}
 		}
 	}
-	f.StringVar(&o.reductions, "reductions", "all", "all, none, or a `LIST`: what is left out because it only repeats")
 	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "`N` goroutines; the result is the same for any number")
 	f.IntVar(&o.maxStates, "max-states", 0, "stop after `N` states")
 	f.Int64Var(&o.maxMemory, "max-memory", 4096, "stop at `N` MiB of tables")
@@ -157,11 +155,6 @@ func (o *exploreOptions) parse(cmd *cobra.Command, name string) (sc *scenarios.S
 		opt.Faults = o.faults
 		for s := range b.Faults {
 			b.Faults[s] = max(b.Faults[s], o.faults)
-		}
-	}
-	if err == nil {
-		if opt.Reduce, err = explore.ParseReductions(o.reductions); err != nil {
-			err = fmt.Errorf("--reductions: %w", err)
 		}
 	}
 	if err == nil {

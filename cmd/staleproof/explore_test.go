@@ -17,7 +17,7 @@ func TestExploreOutput(t *testing.T) {
 		args         []string
 	}{
 		{"explore-lf-time", "the reference protocol, complete", 0, []string{"explore", "lf-time"}},
-		{"explore-lf-json", "the golden counts, for machines", 0, []string{"explore", "lf", "--acquisitions", "1", "--renewals", "0", "--reductions", "none", "--json"}},
+		{"explore-lf-json", "the golden counts, for machines", 0, []string{"explore", "lf", "--acquisitions", "1", "--renewals", "0", "--json"}},
 		{"explore-lf-time-defect", "two believers, at the golden depth", 1, []string{"explore", "lf-time", "--defect", "deadline-from-receipt"}},
 		{"explore-textbook", "a cure within small bounds", 0, []string{"explore", "textbook", "--faults", "0"}},
 		{"explore-textbook-defect", "the shortest counterexample", 1, []string{"explore", "textbook", "--defect", "store-ignores-token", "--faults", "0"}},
@@ -95,7 +95,7 @@ func TestExploreBadInput(t *testing.T) {
 		{"--clients: expected 1 to 16, found 0", []string{"textbook", "--clients", "0"}},
 		{"--faults: expected 0 to 15, found -3", []string{"textbook", "--faults", "-3"}},
 		{"--workers: expected 1 to 1024", []string{"textbook", "--workers", "0"}},
-		{"expected none or all", []string{"textbook", "--reductions", "some"}},
+		{"unknown flag \"--reductions\": see staleproof explore --help", []string{"textbook", "--reductions", "none"}},
 		{"expected 1 to 8 clients, found 9", []string{"lf", "--clients", "9"}},
 		{"--ttl: expected 1", []string{"lf-time", "--ttl", "0"}},
 		{"--ttl: expected a scenario in which time is ticks, such as lf-time; in a search of textbook any timer may ring", []string{"textbook", "--ttl", "3"}},

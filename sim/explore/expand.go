@@ -189,8 +189,7 @@ func (w *worker) expand(front *states, i int, base uint32) bool {
 	return true
 }
 
-// successors takes every transition of s. A reduction would choose here which
-// of them to take.
+// successors takes every transition of s.
 func (w *worker) successors(s []uint32, f fingerprint) {
 	e := w.e
 	for p := range e.procs {

@@ -400,17 +400,6 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-func TestParseReductions(t *testing.T) {
-	for _, text := range []string{"none", "all", "none, all"} {
-		if _, err := explore.ParseReductions(text); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := explore.ParseReductions("sleep,magic"); err == nil {
-		t.Error("no error for reductions that there are not")
-	}
-}
-
 // late breaks when anything is said at tick 2 or later.
 type late struct{ broken string }
 

@@ -96,7 +96,6 @@ type Options struct {
 	MaxBytes  int64         // of tables and queues; 0: no bound
 	MaxTime   time.Duration // 0: no bound
 	Wide      bool          // fingerprints of 128 bits instead of 64
-	Reduce    Reductions
 	// Interrupt ends the search when it is closed or receives.
 	Interrupt <-chan struct{}
 	// Progress, if not nil, is called now and then.
