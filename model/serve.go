@@ -83,10 +83,28 @@ func Applied(p *sim.Proc, r Request) {
 
 // served is a user's store as a process.
 type served struct {
-	store   StoreServer
-	highest Token // greatest accepted in this incarnation, as the answers show it
-	refused int64
-	told    history.Event
+	store StoreServer
+	seen  []shown // in this incarnation
+	told  history.Event
+}
+
+// shown is what the answers of a store show of a resource.
+type shown struct {
+	resource string
+	highest  Token // greatest accepted
+	refused  int64
+	value    int64 // last written, 0 after a delete
+}
+
+// of returns what list has of a resource, which may be new to it.
+func of(list *[]shown, resource string) *shown {
+	for i := range *list {
+		if x := &(*list)[i]; same(x.resource, resource) {
+			return x
+		}
+	}
+	*list = append(*list, shown{resource: resource})
+	return &(*list)[len(*list)-1]
 }
 
 func (s *served) self() *served { return s }
@@ -96,8 +114,7 @@ type book struct {
 	life  int // the incarnation that wrote in it last
 	works map[int64]*work
 	open  []*work // that have no answer yet
-	value int64   // last written, as the answers show it
-	fence Token   // the greatest accepted in any incarnation
+	seen  []shown // in any incarnation
 }
 
 // work is a request that a store has begun to serve.
@@ -160,7 +177,7 @@ func byFirst(a, b *work) int { return cmp.Compare(a.mark.First, b.mark.First) }
 
 // serve lets the store answer w.
 func (s *served) serve(p *sim.Proc, b *book, w *work) {
-	w.found = s.highest
+	w.found = of(&s.seen, w.Resource).highest
 	p.Mark(&w.mark)
 	reply := s.ask(p, b, w.Request)
 	p.Mark(nil)
@@ -189,7 +206,7 @@ func (s *served) expose(p *sim.Proc, b *book, w *work) {
 	slices.SortStableFunc(b.open, byFirst)
 	for _, o := range b.open {
 		before := o.mark.First != 0 && (o.mark.First < w.mark.First || w.mark.First == 0 && o.mark.First <= w.mark.Looked)
-		if o != w && before && o.Resource == w.Resource && o.F != history.Read && o.Token >= b.fence {
+		if o != w && before && o.Resource == w.Resource && o.F != history.Read && o.Token >= of(&b.seen, o.Resource).highest {
 			s.note(p, b, o, OK(o.Value))
 		}
 	}
@@ -204,7 +221,7 @@ func (s *served) ask(p *sim.Proc, b *book, r Request) Reply {
 		if x, ok := s.store.(StoreReader); ok {
 			return x.Read(p, r)
 		}
-		return OK(b.value)
+		return OK(of(&b.seen, r.Resource).value)
 	case history.Raise:
 		if x, ok := s.store.(StoreRaiser); ok {
 			return x.Raise(p, r)
@@ -223,26 +240,26 @@ func (s *served) note(p *sim.Proc, b *book, w *work, reply Reply) {
 	if w.noted {
 		return
 	}
-	f := effect(w.F)
+	f, now, ever := effect(w.F), of(&s.seen, w.Resource), of(&b.seen, w.Resource)
 	switch reply.Status {
 	case StatusOK:
 		if w.F != history.Read {
-			s.highest, b.fence = max(s.highest, w.Token), max(b.fence, w.Token)
+			now.highest, ever.highest = max(now.highest, w.Token), max(ever.highest, w.Token)
 		}
-		if w.F == history.Write {
-			b.value = w.Value
+		if w.F.IsMutation() {
+			ever.value = w.Value // 0 of a delete
 		}
 	case StatusStale:
 		f = history.Reject
-		s.refused++
+		now.refused++
 	default:
 		return
 	}
 	w.noted = true
 	e := note(&s.told, f, w.Op)
 	e.Resource, e.Token, e.Lease, e.Owner = w.Resource, w.Token, w.Lease, w.Client
-	e.Highest, e.Rejections, e.Basis = s.highest, s.refused, w.Basis
-	if f == history.Reject && (reply.Highest < w.found || reply.Highest > s.highest) {
+	e.Highest, e.Rejections, e.Basis = now.highest, now.refused, w.Basis
+	if f == history.Reject && (reply.Highest < w.found || reply.Highest > now.highest) {
 		e.Highest = reply.Highest // otherwise others may have raised it since the store looked
 	}
 	switch w.F {
