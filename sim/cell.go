@@ -83,6 +83,8 @@ type Cell struct {
 	held    []Name
 	calls   uint32
 	answers []int
+	locks   []*Mutex // that a task came to in this life; those that are free may be missing
+	lent    bool     // Proc.Disk was called in this life
 	pcs     [64]uintptr
 
 	// What the last event brought.
@@ -122,8 +124,9 @@ func (c *Cell) Reset() {
 	c.rest()
 	w.Reset(c.cfg, c, c)
 	w.script, w.unusual = &script{w: w, cell: c}, true
-	c.started, c.stater, c.cur, c.value = false, nil, nil, nil
-	c.held, c.mem = c.held[:0], 0
+	c.started, c.cur = false, nil
+	c.held = c.held[:0]
+	c.renew()
 	c.build(w)
 	c.n = w.processes[c.proc]
 	c.Panic = nil
@@ -177,7 +180,7 @@ func (c *Cell) Feed(ev Event, in Input) {
 func (c *Cell) forget() {
 	n := c.n
 	if !n.up {
-		c.mem, c.value, c.stater = 0, nil, nil
+		c.renew()
 		if len(n.disk.synced)+len(n.disk.pending)+len(n.disk.log) == 0 {
 			c.held = c.held[:0]
 		}
@@ -209,8 +212,14 @@ func (c *Cell) begins(n *process) bool {
 	if n.id != c.proc || !c.started {
 		return false
 	}
-	c.mem, c.value, c.stater = 0, nil, nil
+	c.renew()
 	return true
+}
+
+// renew forgets what an incarnation had in its memory.
+func (c *Cell) renew() {
+	c.mem, c.value, c.stater = 0, nil, nil
+	c.lent, c.locks = false, c.locks[:0]
 }
 
 // newTask says where a new task stands: where the one that started it does.
@@ -224,15 +233,18 @@ func (c *Cell) newTask(p *Proc) {
 
 // slice is told that p goes on, or starts: what it found is an input of p's,
 // and of the memory that it shares.
-func (c *Cell) slice(p *Proc) {
+func (c *Cell) slice(p *Proc) { c.enter(p, found(p)) }
+
+// found hashes what a ready task finds when it goes on: the message that it is to
+// handle, the one that ended its wait, or the step that did.
+func found(p *Proc) uint64 {
 	switch {
-	case p.runner == nil && p.starter == nil && p.fn == nil && p.msg != (Message{}):
-		c.enter(p, foldMessage(2, &p.msg))
+	case p.c == nil && p.runner == nil && p.starter == nil && p.fn == nil && p.ctxFn == nil:
+		return foldMessage(2, &p.msg)
 	case p.gotIt:
-		c.enter(p, foldMessage(3, &p.got))
-	default:
-		c.enter(p, mix(4, uint64(p.took)))
+		return foldMessage(3, &p.got)
 	}
+	return mix(4, uint64(p.took))
 }
 
 // enter adds what made p go on, and what it found, to where it stands.
@@ -258,7 +270,7 @@ func (c *Cell) findStater() {
 // messages, the disk, the clock.
 func (c *Cell) seen() uint64 {
 	h := c.memory()
-	if len(c.n.tasks) > 1 { // another one may have kept what Proc.Disk returned
+	if c.lent { // a task may have kept what Proc.Disk returned
 		h = c.storage(h)
 	}
 	return h
@@ -342,10 +354,23 @@ func (c *Cell) popped(m *Message) {
 	c.enter(c.cur, foldMessage(3, m))
 }
 
-// loaded is told that the running task read a value off the disk; looked, that
-// it may read anything there.
-func (c *Cell) loaded(v any) { c.fold(foldExact(7, v)) }
-func (c *Cell) looked()      { c.fold(c.storage(8)) }
+// loaded is told that the running task read a value off the disk, or found none;
+// looked, that it may read anything there.
+func (c *Cell) loaded(v any, ok bool) {
+	if !ok {
+		c.fold(13)
+		return
+	}
+	c.fold(foldExact(7, v))
+}
+
+func (c *Cell) looked() {
+	c.lent = true
+	c.fold(c.storage(8))
+}
+
+// numbered is told that the running task got the serial number k of the process.
+func (c *Cell) numbered(k int64) { c.fold(mix(10, uint64(k))) }
 
 func (c *Cell) read(t int64) {
 	c.ReadClock = true
@@ -491,8 +516,8 @@ func (c *Cell) key(l *Local) uint64 {
 			h = mix(h, uint64(p.call))
 		}
 	}
-	for _, p := range n.ready {
-		h = mix(h, uint64(c.w.place(p)))
+	for _, p := range n.ready { // of a frozen process: they go on when it resumes
+		h = mix(mix(h, uint64(c.w.place(p))), found(p))
 	}
 	for _, x := range l.Held {
 		h = mix(h, uint64(x.Caller)<<32|uint64(x.Call))
@@ -501,7 +526,41 @@ func (c *Cell) key(l *Local) uint64 {
 	if c.Clocked {
 		h = mix(h, uint64(n.clock.mono))
 	}
-	return scramble(h + c.timers())
+	return scramble(h + c.timers() + c.mutexes())
+}
+
+// lock is told that the running task comes to m.
+func (c *Cell) lock(m *Mutex) {
+	free := uint64(0)
+	if m.owner == 0 {
+		free = 1
+	}
+	c.fold(mix(9, free))
+	if !slices.Contains(c.locks, m) {
+		c.locks = append(c.locks, m)
+	}
+}
+
+// mutexes hashes those that are locked, and who waits for each, in their order.
+// Which one it is says where the owner stood when it came to it.
+func (c *Cell) mutexes() uint64 {
+	c.locks = slices.DeleteFunc(c.locks, func(m *Mutex) bool { return m.owner == 0 || m.life != c.n.life || !c.n.up })
+	sum := uint64(0)
+	for _, m := range c.locks {
+		h := mix(m.at, 11)
+		for i, p := range c.n.tasks {
+			if p.number == m.owner { // it lives
+				h = mix(h, uint64(i))
+			}
+		}
+		for _, p := range m.waiters {
+			if p.waiting == waitLock { // its deadline has not passed
+				h = mix(h, uint64(c.w.place(p))+12)
+			}
+		}
+		sum += scramble(h)
+	}
+	return sum
 }
 
 // timers hashes what is armed; its order does not matter.

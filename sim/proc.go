@@ -506,6 +506,9 @@ func (p *Proc) Serial() int64 {
 	}
 	n := p.n
 	n.serials++
+	if c := p.w.cell(); c != nil {
+		c.numbered(n.serials)
+	}
 	return (n.serials-1)*int64(p.w.count) + int64(n.id) + 1
 }
 
@@ -534,7 +537,7 @@ func (p *Proc) Get(key string) (any, bool) {
 	p.lookAtDisk()
 	v, ok := p.n.disk.Get(key)
 	if c := p.w.cell(); c != nil {
-		c.loaded(v)
+		c.loaded(v, ok)
 	}
 	return v, ok
 }

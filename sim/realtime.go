@@ -87,6 +87,7 @@ type Mutex struct {
 	life    uint64
 	owner   uint64 // the number of the task that holds it; 0: none
 	waiters []*Proc
+	at      uint64 // in a Cell: where the owner stood when it came to the lock
 }
 
 // NewMutex returns an unlocked Mutex.
@@ -104,8 +105,11 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	if m.n != p.n || m.life != p.n.life {
 		m.n, m.life, m.owner, m.waiters = p.n, p.n.life, 0, m.waiters[:0]
 	}
+	if c := p.w.cell(); c != nil {
+		c.lock(m)
+	}
 	if c, ok := ctx.(*procContext); ok && !c.timed && m.owner == 0 {
-		m.owner = p.number
+		m.take(p)
 		return nil
 	}
 	left := Remaining(ctx)
@@ -113,7 +117,7 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	case left < 0:
 		return context.DeadlineExceeded
 	case m.owner == 0:
-		m.owner = p.number
+		m.take(p)
 		return nil
 	}
 	m.waiters = append(m.waiters, p)
@@ -142,11 +146,14 @@ func (m *Mutex) Unlock(ctx context.Context) {
 		next := m.waiters[0]
 		m.waiters = append(m.waiters[:0], m.waiters[1:]...)
 		if next.waiting == waitLock { // its deadline has not passed
-			m.owner = next.number
+			m.take(next)
 			next.wake(true)
 		}
 	}
 }
+
+// take makes p the owner of m.
+func (m *Mutex) take(p *Proc) { m.owner, m.at = p.number, p.pos }
 
 // Yield marks a place where a simulated process may be paused or crash, or where
 // another task of it may run first; see [Proc.Yield]. Elsewhere it does nothing.

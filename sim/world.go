@@ -329,6 +329,9 @@ func (w *World) Spare(id ID, sites ...Site) {
 	n.spared = n.spared.With(sites...)
 }
 
+// Spares reports whether the site never strikes a process.
+func (w *World) Spares(id ID, site Site) bool { return w.processes[id].spared.Has(site) }
+
 // Names returns the names of the processes, in the order of spawning.
 func (w *World) Names() []string {
 	names := make([]string, w.count)
@@ -458,11 +461,11 @@ func (w *World) pick() *coro {
 	} else {
 		n.ready = slices.Delete(n.ready, k, k+1)
 	}
-	if p.c == nil {
-		w.mount(p)
-	}
 	if c := w.cell(); c != nil {
 		c.slice(p)
+	}
+	if p.c == nil {
+		w.mount(p)
 	}
 	w.pulse(n)
 	return p.c

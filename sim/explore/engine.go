@@ -127,7 +127,8 @@ type engine struct {
 	budget                  uint32
 	maxFaults               int
 	sites                   sim.SiteSet
-	clocked                 []bool // processes seen to read their clock in an untimed search
+	clocked                 []bool      // processes seen to read their clock in an untimed search
+	fates                   [][3]uint32 // what each fate of a message of each process costs
 
 	locals   []local
 	info     []localInfo
@@ -164,6 +165,9 @@ func newEngine(sys *System, opt Options, clocked []bool) *engine {
 	w := sim.NewWorld(sys.Config, sim.Calm{}, nil)
 	sys.Build(w)
 	e := &engine{sys: sys, opt: opt, names: w.Names()}
+	for id := range e.names {
+		e.fates = append(e.fates, [...]uint32{arrives: 0, dropped: fate(w, id, sim.SiteDrop), doubled: fate(w, id, sim.SiteDuplicate)})
+	}
 	w.Close()
 	e.procs, e.mons = len(e.names), len(sys.Monitors)
 	e.bounded = sys.Config.Timing == sim.Bounded

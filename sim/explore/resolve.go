@@ -217,10 +217,13 @@ func (e *engine) record(m miss, raws []raw) error {
 	}
 	s.count = uint16(len(e.outcomes) - int(s.first))
 	if flags != 0 {
-		if e.memo.get(s.k1, 0) == nil {
-			e.memo.put(slot{k1: s.k1, flags: present | flags})
+		x := e.memo.get(s.k1, 0)
+		if x == nil {
+			e.memo.put(slot{k1: s.k1, flags: present})
+			x = e.memo.get(s.k1, 0)
 		}
-		s.k2 = context(flags, m.clock, m.calls)
+		x.flags |= flags // at another time it may depend on more
+		s.k2 = context(x.flags, m.clock, m.calls)
 	}
 	e.memo.put(s)
 	info := &e.info[m.local]
@@ -257,7 +260,7 @@ func (e *engine) addOutcomes(m miss, x *raw) {
 	if m.code&own == 0 {
 		delta.minus(e.messages[m.code].hash)
 	}
-	e.variants(next, delta, x)
+	e.variants(e.info[m.local].proc, next, delta, x)
 }
 
 // fates of a message that is sent.
@@ -267,8 +270,19 @@ const (
 	doubled
 )
 
+// unaffordable is more than every budget.
+const unaffordable = 1 << 31
+
+// fate is the cost of a fate that a site decides, of the messages of a process.
+func fate(w *sim.World, id int, site sim.Site) uint32 {
+	if w.Spares(sim.ID(id), site) {
+		return unaffordable
+	}
+	return nibble(site)
+}
+
 // variants adds an outcome for each combination of fates of the messages sent.
-func (e *engine) variants(next uint32, delta fingerprint, x *raw) {
+func (e *engine) variants(proc int, next uint32, delta fingerprint, x *raw) {
 	sent := 0
 	for i := range x.effects {
 		if isSend(&x.effects[i]) {
@@ -282,7 +296,7 @@ func (e *engine) variants(next uint32, delta fingerprint, x *raw) {
 			e.addVariant(next, delta, x, fates, cost)
 			return
 		}
-		for fate, unit := range [...]uint32{0, nibble(sim.SiteDrop), nibble(sim.SiteDuplicate)} {
+		for fate, unit := range e.fates[proc] {
 			total := cost + unit
 			if fate != arrives && (!affords(e.budget, total) || faultsOf(total) > e.maxFaults) {
 				continue

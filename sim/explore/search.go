@@ -577,7 +577,7 @@ func (s *search) begin() error {
 			past := history{from: -1, event: sim.Event{Kind: sim.EventStart, Proc: sim.ID(proc)}, answers: x.answers}
 			next, _ := s.internLocal(proc, &x.local, x.panic, past)
 			first := len(s.outcomes)
-			s.variants(next, fingerprint{}, x)
+			s.variants(proc, next, fingerprint{}, x)
 			for o := first; o < len(s.outcomes); o++ {
 				mine = append(mine, uint32(o))
 			}

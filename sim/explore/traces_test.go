@@ -76,24 +76,32 @@ func histories(t *testing.T, sys explore.System) []string {
 	b := &plain{cfg: sys.Config, heard: map[string]bool{}}
 	w := sim.NewWorld(sys.Config, b, b)
 	defer w.Close()
-	for runs := 0; ; runs++ {
-		if runs > 300_000 {
-			t.Fatal("too many schedules for this test")
-		}
-		b.at, b.listener = 0, listener{}
+	b.enumerate(t, func() {
+		b.listener = listener{}
 		w.Reset(sys.Config, b, b)
 		sys.Build(w)
 		w.Run()
 		b.heard[b.listener.heard] = true
+	})
+	return whole(b.heard)
+}
+
+// enumerate calls run once for each sequence of answers to its choices.
+func (b *plain) enumerate(t *testing.T, run func()) {
+	for runs := 0; ; runs++ {
+		if runs > 300_000 {
+			t.Fatal("too many schedules for this test")
+		}
+		b.at = 0
+		run()
 		for len(b.options) > 0 && b.answers[len(b.answers)-1]+1 >= b.options[len(b.options)-1] {
 			b.answers, b.options = b.answers[:len(b.answers)-1], b.options[:len(b.options)-1]
 		}
 		if len(b.options) == 0 {
-			break
+			return
 		}
 		b.answers[len(b.answers)-1]++
 	}
-	return whole(b.heard)
 }
 
 // whole keeps those that no other continues.
@@ -147,13 +155,6 @@ func caller(p *sim.Proc) {
 // ordinary world, for the features of processes one by one.
 func TestTraces(t *testing.T) {
 	untimed := sim.Config{Timing: sim.Untimed}
-	faulty := func(sites ...sim.Site) sim.Config {
-		c := sim.Config{Timing: sim.Untimed, Budget: map[sim.Site]int{}}
-		for _, s := range sites {
-			c.Budget[s] = 1
-		}
-		return c
-	}
 	jumpy := faulty(sim.SiteJump)
 	jumpy.Jumps = []time.Duration{10, -10}
 	server := func(w *sim.World) {
@@ -185,25 +186,39 @@ func TestTraces(t *testing.T) {
 		{"messages that wait for a starter", starting, untimed},
 		{"a choice", spawn(choosing, choosing), untimed},
 	} {
-		t.Run(x.name, func(t *testing.T) {
-			sys := explore.System{Build: x.build, Config: x.cfg}
-			want := histories(t, sys)
-			sys.Monitors = []func() explore.Monitor{func() explore.Monitor { return &listener{} }}
-			r, err := explore.Run(sys, explore.Options{Workers: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
-			heard := map[string]bool{}
-			for _, h := range r.Sometimes {
-				heard[h] = true
-			}
-			if diff := cmp.Diff(want, whole(heard)); diff != "" {
-				t.Errorf("histories (-world +search):\n%s", diff)
-			}
-			if len(want) < 2 {
-				t.Errorf("only %d histories: the test shows nothing", len(want))
-			}
-		})
+		t.Run(x.name, func(t *testing.T) { compareHistories(t, x.build, x.cfg) })
+	}
+}
+
+// faulty is an untimed world in which each of the sites may strike once.
+func faulty(sites ...sim.Site) sim.Config {
+	c := sim.Config{Timing: sim.Untimed, Budget: map[sim.Site]int{}}
+	for _, s := range sites {
+		c.Budget[s] = 1
+	}
+	return c
+}
+
+// compareHistories compares what a search of a system meets with what the
+// schedules of the ordinary world do.
+func compareHistories(t *testing.T, build func(*sim.World), cfg sim.Config) {
+	t.Helper()
+	sys := explore.System{Build: build, Config: cfg}
+	want := histories(t, sys)
+	sys.Monitors = []func() explore.Monitor{func() explore.Monitor { return &listener{} }}
+	r, err := explore.Run(sys, explore.Options{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := map[string]bool{}
+	for _, h := range r.Sometimes {
+		heard[h] = true
+	}
+	if diff := cmp.Diff(want, whole(heard)); diff != "" {
+		t.Errorf("histories (-world +search):\n%s", diff)
+	}
+	if len(want) < 2 {
+		t.Errorf("only %d histories: the test shows nothing", len(want))
 	}
 }
 
