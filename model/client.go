@@ -165,7 +165,7 @@ func (c *Client) do(ctx context.Context, to sim.ID, r *Request) (*Reply, error) 
 	}
 	c.open--
 	e := c.end(history.Fail, r, line)
-	if err = c.outcome(e, r, reply); err == nil && (r.F == history.Read || r.F == history.Write) {
+	if err = c.outcome(e, r, reply); err == nil && (r.F == history.Read || r.F == history.Write || r.F == history.Delete) {
 		c.basis = r.Op
 	}
 	p.Observe(e)

@@ -14,6 +14,10 @@ import (
 type HolderConfig struct {
 	Config
 	Resource string
+	// More are other resources that it takes leases of, each less often than of
+	// Resource. Turn is how far it is on its way round them at first.
+	More []string
+	Turn int
 	// Acquisitions is how many leases it takes, one after another, and Writes how
 	// many values it writes under each.
 	Acquisitions int
@@ -34,6 +38,16 @@ type HolderConfig struct {
 	// Reenter acquires the lease once more in the middle of the work, as code does
 	// that takes a lock inside a lock.
 	Reenter bool
+	// Deletes makes one write of three a delete.
+	Deletes bool
+}
+
+// resource is the one of the n-th lease, from 0: Resource twice, then each of More.
+func (c *HolderConfig) resource(n int) string {
+	if k := (c.Turn+n)%(len(c.More)+2) - 2; k >= 0 {
+		return c.More[k]
+	}
+	return c.Resource
 }
 
 // Holder is a client that works under a lease. It believes in the lease until
@@ -46,6 +60,7 @@ type Holder struct {
 	keeper      Coordinator // of the renewal task
 	keepAliveFn func(context.Context)
 	clients     [2]Client // which coordinator, store and keeper may be
+	resource    string    // of the next lease
 	lease       Lease
 	holds       bool
 	writes      int64
@@ -74,7 +89,7 @@ func (h *Holder) Init(p *sim.Proc, cfg HolderConfig) {
 			h.keepAliveFn = h.keepAlive
 		}
 	}
-	h.lease, h.holds, h.writes = Lease{}, false, 0
+	h.resource, h.lease, h.holds, h.writes = cfg.Resource, Lease{}, false, 0
 }
 
 // Run takes leases and works under them until it has had cfg.Acquisitions, or
@@ -83,6 +98,9 @@ func (h *Holder) Run(ctx context.Context) {
 	had := 0
 	for try := 0; had < h.cfg.Acquisitions && try < h.tries(); try++ {
 		h.checkpoint(ctx, had, try, 0, 0)
+		if len(h.cfg.More) > 0 {
+			h.resource = h.cfg.resource(had)
+		}
 		sim.Yield(ctx, "acquire")
 		if err := h.Acquire(ctx); err != nil {
 			sim.Sleep(ctx, h.patience(err))
@@ -137,7 +155,7 @@ func (h *Holder) patience(err error) time.Duration {
 // Acquire takes a lease and lifts the fence to its token. On an error the holder
 // holds nothing.
 func (h *Holder) Acquire(ctx context.Context) error {
-	l, err := h.coordinator.Acquire(ctx, h.cfg.Resource, h.cfg.TTL)
+	l, err := h.coordinator.Acquire(ctx, h.resource, h.cfg.TTL)
 	if err != nil {
 		return err
 	}
@@ -173,7 +191,13 @@ func (h *Holder) work(ctx context.Context, had, try int) {
 		if value++; !h.cfg.Modify {
 			value = h.value(ctx)
 		}
-		if h.Write(ctx, value); !h.holds {
+		if h.cfg.Deletes && h.writes%3 == 2 {
+			value = 0
+			h.Delete(ctx)
+		} else {
+			h.Write(ctx, value)
+		}
+		if !h.holds {
 			return
 		}
 	}
@@ -210,7 +234,7 @@ func (h *Holder) Read(ctx context.Context) (int64, error) {
 	if err := h.check(ctx); err != nil {
 		return 0, err
 	}
-	v, err := h.store.Read(ctx, h.cfg.Resource, h.lease)
+	v, err := h.store.Read(ctx, h.lease.Resource, h.lease)
 	return v, h.failed(ctx, err)
 }
 
@@ -221,6 +245,22 @@ var ErrExpired = errors.New("model: the lease has ended by its holder's clock")
 // Write writes the resource under the lease, if the lease has not ended by the
 // holder's own clock. Between that look and the sending anything may happen.
 func (h *Holder) Write(ctx context.Context, value int64) error {
+	if err := h.ready(ctx); err != nil {
+		return err
+	}
+	return h.failed(ctx, h.store.Write(ctx, h.lease.Resource, h.lease, value))
+}
+
+// Delete deletes the resource as Write writes it.
+func (h *Holder) Delete(ctx context.Context) error {
+	if err := h.ready(ctx); err != nil {
+		return err
+	}
+	return h.failed(ctx, h.store.Delete(ctx, h.lease.Resource, h.lease))
+}
+
+// ready looks whether the holder may write.
+func (h *Holder) ready(ctx context.Context) error {
 	if h.cfg.Defects.Has(RenewAndTrust) && h.holds {
 		l, err := h.coordinator.Renew(ctx, h.lease)
 		if err != nil {
@@ -233,7 +273,7 @@ func (h *Holder) Write(ctx context.Context, value int64) error {
 		return err
 	}
 	sim.Yield(ctx, "checked")
-	return h.failed(ctx, h.store.Write(ctx, h.cfg.Resource, h.lease, value))
+	return nil
 }
 
 // Raise lifts the fence to the lease's token once more.
@@ -241,7 +281,7 @@ func (h *Holder) Raise(ctx context.Context) error {
 	if err := h.check(ctx); err != nil {
 		return err
 	}
-	return h.failed(ctx, h.store.Raise(ctx, h.cfg.Resource, h.lease))
+	return h.failed(ctx, h.store.Raise(ctx, h.lease.Resource, h.lease))
 }
 
 // Renew extends the lease.

@@ -88,6 +88,8 @@ type Params struct {
 	FirstToken   int64
 	Horizon      int64 // ticks of a bounded search
 	Tries        int64 // 0: four times as often as Acquisitions
+	Deletes      int64 // 1: one write of three is a delete
+	More         int64 // resources beside the first
 }
 
 // Param describes one number of [Params].
@@ -114,7 +116,9 @@ var paramTable = []Param{
 	{"rho", "declared bound on the drift of clocks, ppm", 0, 999_999, func(p *Params) *int64 { return &p.Rho }},
 	{"tries", "how often a client asks for a lease at most; 0: four times as often as acquisitions", 0, 1000, func(p *Params) *int64 { return &p.Tries }},
 	{"horizon", "ticks of a bounded search", 0, 1000, func(p *Params) *int64 { return &p.Horizon }},
-	{"first-token", "token of the first acquisition", 1, 1 << 40, func(p *Params) *int64 { return &p.FirstToken }},
+	{"first-token", "token of the first acquisition", 1, 1 << 60, func(p *Params) *int64 { return &p.FirstToken }},
+	{"deletes", "1: one write of three is a delete", 0, 1, func(p *Params) *int64 { return &p.Deletes }},
+	{"more-resources", "resources beside the first that leases are taken of", 0, 8, func(p *Params) *int64 { return &p.More }},
 }
 
 // ParamTable lists the parameters.

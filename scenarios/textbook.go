@@ -126,7 +126,7 @@ func (c *cast) begin(s *Setup) {
 		c.workers = append(c.workers, role[worker]{})
 		c.newWorker = append(c.newWorker, func() sim.Runner {
 			w := c.workers[i].take()
-			w.cfg = &c.cfg
+			w.cfg, w.turn = &c.cfg, i
 			return w
 		})
 	}
@@ -164,22 +164,27 @@ func (c *cast) spawnServers(w *sim.World, s *Setup) {
 	}
 }
 
-// resource is the name of what the leases protect.
+// resource is the name of what the leases protect, and more are others.
 const resource = "orders/7"
+
+var more = [8]string{"orders/8", "orders/9", "orders/10", "orders/11", "orders/12", "orders/13", "orders/14", "orders/15"}
 
 // worker is a client that runs the workload of its parameters.
 type worker struct {
 	cfg    *model.HolderConfig
+	turn   int
 	holder model.Holder
 }
 
 func (c *worker) Run(p *sim.Proc) {
-	c.holder.Init(p, *c.cfg)
+	cfg := *c.cfg
+	cfg.Turn = c.turn
+	c.holder.Init(p, cfg)
 	c.holder.Run(p.Context())
 }
 
 func holderConfig(s *Setup) model.HolderConfig {
-	return model.HolderConfig{Config: s.Config, Resource: resource,
+	return model.HolderConfig{Config: s.Config, Resource: resource, More: more[:s.Params.More], Deletes: s.Params.Deletes > 0,
 		Acquisitions: int(s.Params.Acquisitions), Writes: int(s.Params.Writes), Tries: int(s.Params.Tries),
 		Work: time.Duration(s.Params.Work), Renew: s.Params.Renew > 0, Renewals: int(s.Params.Renewals),
 		Modify: s.Params.Modify > 0, Reenter: s.Params.Reenter > 0}
