@@ -22,7 +22,8 @@ type LeaseManager struct {
 }
 
 // named is what is made of the name of a resource: of the one that was used last,
-// which mostly is the next.
+// which mostly is the next. After a crash it tells which change was on its way to the
+// disk; an exhaustive search, in which there is one resource, forgets it.
 type named struct {
 	resource string
 	key      string // on the disk
@@ -96,11 +97,13 @@ func (m *LeaseManager) Start(p *sim.Proc) {
 	for i := range m.leases {
 		m.arm(p, &m.leases[i])
 	}
+	before, _ := (*p.Ledger()).(*named)
+	*p.Ledger() = &m.named
 	if p.Disk().Torn() == 0 || from != currentKey || m.cfg.Defects.Has(CounterNotDurable) {
 		return
 	}
-	for i := range m.leases { // one change at a time: the newest operation's
-		if g := &m.leases[i]; g.DidOp == m.newest() {
+	for i := range m.leases { // one change at a time
+		if g := &m.leases[i]; before == nil || g.Resource == before.resource {
 			m.tell(p, g)
 		}
 	}
@@ -119,14 +122,6 @@ func (m *LeaseManager) comesBackWith() string {
 
 // first is the token before the first grant.
 func (m *LeaseManager) first() Token { return max(m.cfg.FirstToken, 1) - 1 }
-
-func (m *LeaseManager) newest() int64 {
-	var op int64
-	for i := range m.leases {
-		op = max(op, m.leases[i].DidOp)
-	}
-	return op
-}
 
 // Yields is how many yields Handle comes to at most; see [sim.Brief].
 func (m *LeaseManager) Yields() int {

@@ -83,10 +83,17 @@ func Applied(p *sim.Proc, r Request) {
 
 // served is a user's store as a process.
 type served struct {
-	store StoreServer
-	seen  []shown // in this incarnation
-	told  history.Event
+	store   StoreServer
+	seen    []shown // in this incarnation
+	arrived int64   // requests
+	calls   [4]int64
+	told    history.Event
 }
+
+// Calls returns how often the store was asked in this incarnation to write, to read,
+// to raise its fence and to delete, and how many requests came: each yields once
+// before the store is asked.
+func (s *served) Calls() (calls [4]int64, arrived int64) { return s.calls, s.arrived }
 
 // shown is what the answers of a store show of a resource.
 type shown struct {
@@ -148,6 +155,7 @@ func (s *served) Handle(p *sim.Proc, msg sim.Message) {
 	if w == nil {
 		w = &work{Request: r}
 		b.works[r.Op], b.open = w, append(b.open, w)
+		s.arrived++
 		p.Yield("request")
 		s.serve(p, b, w)
 	}
@@ -216,19 +224,22 @@ func (s *served) expose(p *sim.Proc, b *book, w *work) {
 func (s *served) ask(p *sim.Proc, b *book, r Request) Reply {
 	switch r.F {
 	case history.Write:
+		s.calls[0]++
 		return s.store.Write(p, r)
 	case history.Read:
 		if x, ok := s.store.(StoreReader); ok {
+			s.calls[1]++
 			return x.Read(p, r)
 		}
 		return OK(of(&b.seen, r.Resource).value)
 	case history.Raise:
 		if x, ok := s.store.(StoreRaiser); ok {
+			s.calls[2]++
 			return x.Raise(p, r)
 		}
-		return Reply{Status: StatusUnsupported}
 	case history.Delete:
 		if x, ok := s.store.(StoreDeleter); ok {
+			s.calls[3]++
 			return x.Delete(p, r)
 		}
 	}

@@ -184,13 +184,6 @@ func TestDurableStores(t *testing.T) {
 // testedIn is what Test says of options in a scenario.
 func testedIn(t *testing.T, scenario string, options ...Option) (string, error) {
 	t.Helper()
-	sc, err := Lookup(scenario)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := testConfig{limit: 10 * time.Second}
-	for _, o := range options {
-		o(&c)
-	}
-	return c.run(t.Name(), sc, "")
+	v, err := outcomeIn(t, scenario, options...)
+	return v.failure, err
 }

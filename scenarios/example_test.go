@@ -23,7 +23,7 @@ func (s *plain) Write(p *sim.Proc, r model.Request) model.Reply {
 	return model.OK(r.Value)
 }
 
-// A test of a store of one's own: 2,000 schedules, each with faults of its own.
+// A test of a store of one's own: 20,000 schedules, each with faults of its own.
 func ExampleTest() {
 	_ = func(t *testing.T) { // TestStore in a file of yours
 		scenarios.Test(t, "textbook", scenarios.WithStore(func() model.StoreServer { return &plain{} }))

@@ -193,7 +193,7 @@ func (r *Runner) prepare(p *Params, chooser sim.Chooser, want wanted) {
 	cfg.NoDigest = want&digest == 0
 	r.world.Reset(cfg, chooser, &r.rec)
 	s := p.setup(r.opt.Defects)
-	s.NewStore, s.StoreCrashes, s.cast = r.opt.NewStore, r.opt.StoreCrashes, &r.cast
+	s.NewStore, s.StoreCrashes, s.cast = r.opt.NewStore, r.opt.StoreCrashes || r.sc.StoreCrashes, &r.cast
 	r.sc.Build(r.world, s)
 }
 

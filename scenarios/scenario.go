@@ -34,6 +34,8 @@ type Scenario struct {
 	Faults Faults
 	// Build spawns the processes of a run.
 	Build func(w *sim.World, s Setup)
+	// StoreCrashes lets a user's store crash without an option that says so.
+	StoreCrashes bool
 	// Searched scenarios are for exhaustive search alone, under Timing; runs of them
 	// are replays of what it found. Search, if not nil, makes the system.
 	Searched bool

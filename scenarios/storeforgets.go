@@ -12,10 +12,10 @@ var storeForgets = Scenario{
 	Revision: 2,
 	Doc: "The store has accepted a greater token and loses it: in a crash before its disk was synced, " +
 		"in a failover, in a snapshot, to garbage collection. The old holder's write is accepted again.",
-	Params: textbook.Params,
-	Faults: textbookFaults.withRates(map[sim.Site]uint16{sim.SiteCrash: 5000, sim.SiteHold: 7000}),
+	Params:       textbook.Params,
+	Faults:       textbookFaults.withRates(map[sim.Site]uint16{sim.SiteCrash: 5000, sim.SiteHold: 7000}),
+	StoreCrashes: true,
 	Build: func(w *sim.World, s Setup) {
-		s.StoreCrashes = true
 		buildTextbook(w, s)
 		spareClients(w, s)
 		w.Spare(w.Lookup("manager"), sim.SiteCrash)

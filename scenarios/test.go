@@ -12,7 +12,6 @@ import (
 
 	"staleproof/checker"
 	"staleproof/model"
-	"staleproof/model/history"
 	"staleproof/sim"
 	"staleproof/sim/watchdog"
 )
@@ -23,11 +22,28 @@ type Option func(*testConfig)
 type testConfig struct {
 	opt   Options
 	seeds uint64
+	least uint64 // of the control
 	limit time.Duration
+	// failed reports whether the test was marked as failed: by the code under test,
+	// as long as Test goes on. It may be nil.
+	failed func() bool
 	// shared says that the function of WithStore returned one store twice.
 	shared bool
-	err    error // of an option
+	stores []served           // that it made for this run
+	offers [len(methods)]bool // by it
+	// spoilt are properties that planted defects break with a right store too, and never
+	// the dangers that do not occur with one.
+	spoilt, never []string
+	err           error // of an option
 }
+
+// served is a user's store as [model.Serve] makes a process of it.
+type served interface {
+	Calls() (calls [len(methods)]int64, arrived int64)
+}
+
+// methods are those that a user's store may have.
+var methods = [4]string{"Write", "Read", "Raise", "Delete"}
 
 // WithStore puts a user's store in the place of the scenario's: newStore makes it
 // afresh, at the start and after every crash. It does not crash unless
@@ -49,7 +65,13 @@ func WithStore(newStore func() model.StoreServer) Option {
 				c.shared = c.shared || s == last
 				last = s
 			}
-			return model.Serve(s)
+			h := model.Serve(s)
+			c.stores = append(c.stores, h.(served))
+			_, c.offers[1] = s.(model.StoreReader)
+			_, c.offers[2] = s.(model.StoreRaiser)
+			_, c.offers[3] = s.(model.StoreDeleter)
+			c.offers[0] = true
+			return h
 		}
 	}
 }
@@ -60,12 +82,25 @@ func WithStoreCrashes() Option {
 	return func(c *testConfig) { c.opt.StoreCrashes = true }
 }
 
-// WithDefects turns defects of the model on.
+// WithDefects turns defects of the model on. Beside a user's store these are defects of
+// the lease manager or the clients. A property that they break with the model's own,
+// right store as well is then not judged, unless [WithProperties] names it.
 func WithDefects(d model.Defects) Option {
 	return func(c *testConfig) { c.opt.Defects = d }
 }
 
-// WithSeeds runs the seeds 0 to n-1; the default is 2,000.
+// WithProperties judges the runs by these properties, and not by the scenario's own.
+// staleproof list properties tells which there are.
+func WithProperties(names ...string) Option {
+	return func(c *testConfig) {
+		if c.opt.Properties = names; len(names) == 0 {
+			c.err = errors.New("WithProperties: expected names of properties, such as no-stale-write, found none")
+		}
+	}
+}
+
+// WithSeeds runs the seeds 0 to n-1; the default is 20,000, which takes about a
+// second, or 2,000 under go test -short.
 func WithSeeds(n uint64) Option {
 	return func(c *testConfig) { c.seeds = n }
 }
@@ -76,51 +111,66 @@ const ReplayVariable = "STALEPROOF_REPLAY"
 
 // Test runs a scenario as a test: it fails t with an explanation and a command
 // that reproduces the failure as soon as a property is broken, and when a danger
-// that the scenario is about never occurred.
+// that the scenario is about never occurred. Otherwise it logs in one line what the
+// pass is worth.
+//
+// A user's store that has a Delete is sent deletes, the first token is close to 2^31,
+// 2^32 or 2^53 in some schedules, and in some there are leases of two resources,
+// unless the store cannot tell two apart in the calm run.
 func Test(t *testing.T, scenario string, options ...Option) {
 	t.Helper()
 	sc, err := Lookup(scenario)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := testConfig{seeds: 2000, limit: 10 * time.Second}
+	c := testConfig{seeds: 20_000, least: 20_000, limit: 10 * time.Second, failed: t.Failed}
+	if testing.Short() {
+		c.seeds = 2000
+	}
+	if t.Failed() {
+		c.failed = nil // before this
+	}
 	for _, o := range options {
 		o(&c)
 	}
-	if c.err != nil {
-		t.Fatal(c.err)
-	}
-	failure, err := c.run(t.Name(), sc, os.Getenv(ReplayVariable))
+	v, err := c.run(t.Name(), sc, os.Getenv(ReplayVariable))
 	switch {
 	case err != nil:
 		t.Fatal(err)
-	case failure != "":
-		t.Fatal(failure)
+	case v.failure != "":
+		t.Fatal(v.failure)
 	}
+	t.Log(v.worth)
+}
+
+// verdict is what a user's test came to.
+type verdict struct {
+	failure string // why it fails, or ""
+	worth   string // what a pass is worth
 }
 
 // run runs the seeds, or replays a token if there is one, on a goroutine of its
 // own: a run that blocks outside the simulator is left behind.
-func (c *testConfig) run(name string, sc *Scenario, token string) (string, error) {
-	if sc.Searched {
-		return "", fmt.Errorf("scenario %s is searched exhaustively, and without a store of yours: expected one that runs under seeds, such as textbook; run staleproof explore %s", sc.Name, sc.Name)
+func (c *testConfig) run(name string, sc *Scenario, token string) (verdict, error) {
+	if err := c.check(sc); err != nil {
+		return verdict{}, err
 	}
 	r, err := NewRunner(sc, c.opt)
 	if err != nil {
-		return "", err
+		return verdict{}, err
 	}
 	u := &userTest{name: name, r: r, config: c, heart: r.World().Heart()}
-	found := "" // written to by the goroutine, even when it is left behind
+	var found verdict // written to by the goroutine, even when it is left behind
 	err = watchdog.Run(u.heart, func(p int) string { return r.World().Name(sim.ID(p)) }, c.limit, func() error {
 		defer r.Close()
-		var text string
+		var failure string
 		var err error
 		if token != "" {
-			text, err = u.replay(token)
+			failure, err = u.replay(token)
 		} else {
-			text, err = u.seeds(c.seeds)
+			failure, err = u.seeds(c.seeds)
 		}
-		found = text
+		found = verdict{failure, u.worth.text(u)}
 		return err
 	})
 	if err == nil {
@@ -131,182 +181,66 @@ func (c *testConfig) run(name string, sc *Scenario, token string) (string, error
 	if blocked || stray {
 		err = fmt.Errorf("seed %d: %w", u.heart.Seed(), err)
 	}
-	return "", err
+	return verdict{}, err
 }
 
-// userTest is what [Test] runs.
-type userTest struct {
-	name   string // of the test
-	r      *Runner
-	config *testConfig
-	heart  *watchdog.Beat
-	first  *history.History // of the run of seed 0
+// ofStore are the defects of the model's store, which a user's store replaces.
+const ofStore = model.StoreIgnoresToken | model.StoreComparesIdentity | model.StoreRefusesEqual | model.StoreReappliesCopies |
+	model.StoreChecksApart | model.StoreCachesCheck | model.StoreIgnoresOwner | model.StoreAcksBeforeSync |
+	model.FenceNotPersisted | model.SnapshotDropsFence | model.ReplicaLags | model.FenceCollected
+
+// check refuses options that do not go together, and takes the properties away that a
+// planted defect breaks with a right store too.
+func (c *testConfig) check(sc *Scenario) error {
+	d := c.opt.Defects
+	switch {
+	case c.err != nil:
+		return c.err
+	case sc.Searched:
+		return fmt.Errorf("scenario %s is searched exhaustively, and without a store of yours: expected one that runs under seeds, such as textbook; run staleproof explore %s", sc.Name, sc.Name)
+	case c.opt.NewStore == nil && c.opt.StoreCrashes:
+		return errors.New("WithStoreCrashes: expected WithStore beside it, which says what may crash; the model's own store crashes where the scenario lets it")
+	case c.opt.NewStore == nil || d == 0:
+		return nil
+	case d&ofStore != 0:
+		return fmt.Errorf("WithDefects: expected defects of the lease manager or the clients, found %s: that is one of the model's store, which WithStore replaces", d&ofStore)
+	case c.opt.Properties != nil:
+		return nil
+	}
+	if err := c.control(sc); err != nil {
+		return err
+	}
+	c.opt.Properties = slices.DeleteFunc(slices.Clone(sc.Properties), func(p string) bool { return slices.Contains(c.spoilt, p) })
+	if len(c.opt.Properties) == 0 {
+		return fmt.Errorf("WithDefects: %s breaks every property of scenario %s, whatever the store does: choose another scenario, or properties by WithProperties", d, sc.Name)
+	}
+	return nil
 }
 
-// seeds runs the seeds and returns why the test fails, or "".
-func (u *userTest) seeds(seeds uint64) (string, error) {
+// control finds out what the planted defects do beside the model's own store, at the
+// seeds that the test has and some more: what is rare must not be missed.
+func (c *testConfig) control(sc *Scenario) error {
+	r, err := NewRunner(sc, Options{Defects: c.opt.Defects, NoDigest: true})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
 	var facts checker.Counts
-	for seed := range seeds {
-		u.heart.Begin(seed)
-		p := PlanAt(u.r.sc, seed)
-		o := u.try(seed, &p)
+	for seed := range max(c.seeds, c.least) {
+		p := PlanAt(sc, seed)
+		vary(&p.Params, seed)
+		o := r.Run(&p)
 		for i, n := range o.Sometimes {
 			facts[i] += n
 		}
-		if u.heart.Accused() != nil {
-			return "", nil // the watchdog reports it
+		for _, v := range o.Violations {
+			if !slices.Contains(c.spoilt, v.Property) {
+				c.spoilt = append(c.spoilt, v.Property)
+			}
 		}
-		if failure, err := u.judge(seed, &p.Params, &o); failure != "" || err != nil {
-			return failure, err
-		}
 	}
-	if missing := u.r.sc.Missing(facts); len(missing) > 0 {
-		return fmt.Sprintf("inconclusive: in %d schedules it never happened: %s", seeds, strings.Join(missing, ", ")), nil
-	}
-	return "", nil
-}
-
-// try runs a seed. What the first did is kept, for it is the one that a store that
-// is shared between runs has not been in.
-func (u *userTest) try(seed uint64, p *Plan) Outcome {
-	var want wanted
-	if seed == 0 {
-		want = record
-	}
-	o := u.r.start(p, want)
-	o.sample = rerun(seed) // not the plan's own seed: the first run must be repeated
-	if seed == 0 {
-		u.first = u.r.recorded(&p.Params)
-	}
-	return o
-}
-
-// judge returns why the test fails at an outcome, or "".
-func (u *userTest) judge(seed uint64, p *Params, o *Outcome) (string, error) {
-	run := Recorded{Scenario: u.r.sc.Name, Revision: u.r.sc.Revision, Defects: u.r.opt.Defects, Params: *p, Seed: seed,
-		Schedule: slices.Clone(o.Result.Decisions), Digest: o.Result.Digest}
-	limit, open := o.Result.Limit, o.Inconclusive
-	property, maxRuns := "", maxShrink
-	if len(o.Violations) > 0 {
-		property = o.Violations[0].Property
-	}
-	if o.Result.Panic != nil && o.Result.Panic.Value == nil {
-		maxRuns = 1 // t.Fatal would log its text in each run
-	}
-	if err := u.r.Recheck(seed, p, o); err != nil {
-		return "", u.nondeterministic(err, &run)
-	}
-	switch {
-	case property != "":
-		small := u.r.Shrink(p, run.Schedule, property, maxRuns)
-		run.Params, run.Schedule, run.Digest = small.Params, small.Schedule, small.Digest
-		return u.explain(&run, property)
-	case len(open) > 0:
-		return u.undecided(&run, open, limit), nil
-	}
-	return "", nil
-}
-
-// maxShrink bounds the runs that make a failure small.
-const maxShrink = 500
-
-// undecided says what could not be judged, and where a run that does not end
-// went on and on.
-func (u *userTest) undecided(run *Recorded, open []string, limit *sim.Limit) string {
-	text := fmt.Sprintf("inconclusive at seed %d: %s\n", run.Seed, strings.Join(open, ", "))
-	if limit != nil {
-		text += limit.Stack
-	}
-	return text + u.again(run)
-}
-
-func (u *userTest) replay(token string) (string, error) {
-	rec, err := ParseToken(token)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", ReplayVariable, err)
-	}
-	if rec.Scenario != u.r.sc.Name {
-		return "", fmt.Errorf("%s: expected a token of scenario %s, found one of %s", ReplayVariable, u.r.sc.Name, rec.Scenario)
-	}
-	u.heart.Begin(rec.Seed)
-	o := u.r.Replay(&rec.Params, rec.Schedule)
-	if o.Result.Digest != rec.Digest {
-		return "", u.r.Diverged(rec)
-	}
-	switch {
-	case len(o.Violations) > 0:
-		return u.explain(rec, o.Violations[0].Property)
-	case len(o.Inconclusive) > 0:
-		return u.undecided(rec, o.Inconclusive, o.Result.Limit), nil
-	}
-	return "", nil
-}
-
-// explain says a failure in words.
-func (u *userTest) explain(run *Recorded, property string) (string, error) {
-	f, err := u.r.Explain(&run.Params, run.Seed, run.Schedule, run.Digest, property)
-	if err != nil {
-		return "", u.nondeterministic(err, run)
-	}
-	return f.Text() + u.again(&f.Run), nil
-}
-
-// again is the command that shows a run again.
-func (u *userTest) again(run *Recorded) string {
-	return fmt.Sprintf("to see it again:\n  %s='%s' go test -run '^%s$'\n", ReplayVariable, run.Token(), u.name)
-}
-
-// nondeterministic adds to the error of a run that was not repeated what is known
-// of the reason: where the runs parted, and whether the store may be shared.
-func (u *userTest) nondeterministic(err error, run *Recorded) error {
-	before := u.first
-	if run.Seed > 0 || before == nil {
-		_, before = u.r.Record(&run.Params, run.Schedule)
-	}
-	_, after := u.r.Record(&run.Params, run.Schedule)
-	if where := parted(before, after); where != "" {
-		err = fmt.Errorf("%w\n%s", err, where)
-	}
-	switch {
-	case u.config.shared:
-		err = fmt.Errorf("the function given to WithStore returned the same store again: what it remembers of one run reaches the next; make a new one in each call\n%w", err)
-	case u.config.opt.NewStore != nil:
-		err = fmt.Errorf("%w\nor the stores that the function given to WithStore makes share memory, such as a package variable, a map or a pointer: each must be as new", err)
-	}
-	return err
-}
-
-// parted says where two runs of one schedule first differ; empty if they do not.
-func parted(a, b *history.History) string {
-	for i := range max(len(a.Events), len(b.Events)) {
-		if i < len(a.Events) && i < len(b.Events) && a.Events[i] == b.Events[i] {
-			continue
-		}
-		first, then := "the end of the run", "the end of the run"
-		index := int64(0)
-		if i < len(b.Events) {
-			then, index = eventInWords(&b.Events[i]), b.Events[i].Index
-		}
-		if i < len(a.Events) {
-			first, index = eventInWords(&a.Events[i]), a.Events[i].Index
-		}
-		if first == then { // the words leave out what differs
-			first, then = eventInFull(&a.Events[i]), eventInFull(&b.Events[i])
-		}
-		return fmt.Sprintf("they part at event #%d: %s, then %s", index, first, then)
-	}
-	return ""
-}
-
-// eventInFull is an event as a history file has it.
-func eventInFull(e *history.Event) string {
-	var b strings.Builder
-	h := &history.History{Events: []history.Event{*e}}
-	if err := history.WriteAll(&b, h); err != nil {
-		return err.Error()
-	}
-	_, line, _ := strings.Cut(b.String(), "\n") // behind the header
-	return strings.TrimSpace(line)
+	c.never = sc.Missing(facts)
+	return nil
 }
 
 // Missing lists the dangers that a scenario must have exercised and facts does

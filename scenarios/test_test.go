@@ -22,7 +22,8 @@ func tested(t *testing.T, token string, options ...Option) (string, error) {
 	if c.err != nil {
 		return "", c.err
 	}
-	return c.run("TestTwoStep", &textbook, token)
+	v, err := c.run("TestTwoStep", &textbook, token)
+	return v.failure, err
 }
 
 // twoStep checks the token in one step and writes in the next.
@@ -208,8 +209,8 @@ func TestSearchedScenario(t *testing.T) {
 		}
 		c := testConfig{seeds: 10, limit: 10 * time.Second}
 		WithStore(func() model.StoreServer { return &twoStep{} })(&c)
-		failure, err := c.run("TestTwoStep", sc, "")
-		if err == nil || failure != "" || !strings.Contains(err.Error(), "run staleproof explore "+sc.Name) {
+		v, err := c.run("TestTwoStep", sc, "")
+		if failure := v.failure; err == nil || failure != "" || !strings.Contains(err.Error(), "run staleproof explore "+sc.Name) {
 			t.Errorf("%s: failure %q, error %v; want an error that names the command", sc.Name, failure, err)
 		}
 	}

@@ -18,7 +18,9 @@ var tokenRegress = Scenario{
 	Build: func(w *sim.World, s Setup) {
 		buildTextbook(w, s)
 		spareClients(w, s)
-		w.Spare(w.Lookup("store"), sim.SiteCrash)
+		if !s.StoreCrashes {
+			w.Spare(w.Lookup("store"), sim.SiteCrash)
+		}
 	},
 	Properties: common,
 	Sometimes:  []checker.Fact{checker.TokenCrossedRestart, checker.StaleWriteRejected},

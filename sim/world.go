@@ -344,6 +344,9 @@ func (w *World) Names() []string {
 // Name returns the name of a process.
 func (w *World) Name(id ID) string { return w.processes[id].name }
 
+// Yields returns how many yields the tasks of a process have come to in this run.
+func (w *World) Yields(id ID) int { return int(w.processes[id].yields) }
+
 // Now returns the true time, in nanoseconds from the start of the run.
 func (w *World) Now() int64 { return w.now }
 
