@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -67,7 +68,7 @@ its token replays it. Without one the verdict is complete, or says what remains.
 	}
 	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "`N` goroutines; the result is the same for any number")
 	f.IntVar(&o.maxStates, "max-states", 0, "stop after `N` states")
-	f.Int64Var(&o.maxMemory, "max-memory", 4096, "stop at `N` MiB of tables")
+	f.Int64Var(&o.maxMemory, "max-memory", 4096, "use at most `N` MiB of memory; 0: no limit")
 	f.Var(&o.limit, "for", "stop after `TIME`, such as 60s")
 	for _, name := range append([]string{"faults"}, sizes...) {
 		f.Lookup(name).DefValue = "0" // the text says what the default is
@@ -86,6 +87,7 @@ func (a *app) explore(cmd *cobra.Command, name string, o *exploreOptions) error 
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second interrupt ends the program
 	opt.Interrupt = ctx.Done()
+	defer limitMemory(opt.MaxBytes)()
 	a.status.begin("explore " + sc.Name)
 	opt.Progress = func(p explore.Progress) { a.status.progress(p.States, p.Generated) }
 	x, err := sc.Explore(b, defects, opt)
@@ -100,6 +102,22 @@ func (a *app) explore(cmd *cobra.Command, name string, o *exploreOptions) error 
 		e.first()
 	}
 	return a.tellExplored(e)
+}
+
+// codeBytes is about what the system keeps of the program's own code in memory,
+// which the limit of the runtime leaves out.
+const codeBytes = 8 << 20
+
+// limitMemory makes the runtime collect garbage so soon that the process keeps to
+// a limit in bytes, unless its environment sets a lower one; 0 is none. It returns
+// what ends that.
+func limitMemory(limit int64) func() {
+	before := debug.SetMemoryLimit(-1)
+	if limit <= 0 || before <= limit-codeBytes {
+		return func() {}
+	}
+	debug.SetMemoryLimit(max(0, limit-codeBytes))
+	return func() { debug.SetMemoryLimit(before) }
 }
 
 // parse checks the flags.

@@ -62,10 +62,6 @@ func (b *states) add(s []uint32, f fingerprint, wide bool, from uint64) {
 	b.end = append(b.end, uint32(len(b.words)))
 }
 
-func (b *states) bytes() int64 {
-	return int64(cap(b.low)+cap(b.high)+cap(b.from))*8 + int64(cap(b.end)+cap(b.words))*4
-}
-
 // link packs the number of a state and the ordinal of a transition from it.
 func link(state, ordinal uint32) uint64 { return uint64(state)<<32 | uint64(ordinal) }
 

@@ -55,8 +55,9 @@ type search struct {
 	told    time.Time
 
 	layer, depth int
-	full         bool // MaxStates is reached
-	violated     int  // the number of the first state that violates something, or -1
+	full         bool  // MaxStates is reached
+	collected    int64 // bytes of objects after the last collection that this search made
+	violated     int   // the number of the first state that violates something, or -1
 }
 
 // start is an initial state: the outcome of each process's start.
@@ -150,7 +151,7 @@ func (s *search) search() error {
 			if s.ended() {
 				return nil
 			}
-			if s.stop(front.len()-lo, next.len(), front.bytes()+next.bytes()) {
+			if s.stop(front.len()-lo, &next) {
 				return nil
 			}
 			if err := s.batch(&front, &next, lo, base); err != nil {
@@ -162,7 +163,7 @@ func (s *search) search() error {
 		}
 		front, next = next, front
 	}
-	if s.full && s.stop(0, 0, 0) { // what was beyond the bound is not among those to expand
+	if s.full && s.stop(0, &states{}) { // what was beyond the bound is not among those to expand
 		return nil
 	}
 	s.pending[s.layer] = layer{}
@@ -486,15 +487,16 @@ func (e *engine) judgement(state []uint32) (property, message string) {
 }
 
 // stop reports whether a bound is reached, and then says what remains: waiting
-// and ahead are the states of this level and the next that wait.
-func (s *search) stop(waiting, ahead int, queues int64) bool {
+// is how many states of this level wait, next has those of the next level.
+func (s *search) stop(waiting int, next *states) bool {
+	ahead := next.len()
 	s.tell(waiting + ahead)
 	why := ""
 	switch {
 	case s.full:
 		why = fmt.Sprintf("the bound of %d states", s.opt.MaxStates)
-	case s.opt.MaxBytes > 0 && s.bytes()+queues > s.opt.MaxBytes:
-		why = fmt.Sprintf("the bound of %s", bytesText(s.opt.MaxBytes))
+	case s.outOfMemory(next):
+		why = fmt.Sprintf("the bound of %s of memory", bytesText(s.opt.MaxBytes))
 	case s.opt.MaxTime > 0 && time.Since(s.begun) > s.opt.MaxTime:
 		why = fmt.Sprintf("the bound of %v", s.opt.MaxTime)
 	default:
@@ -541,22 +543,6 @@ func (s *search) tell(queue int) {
 	}
 	s.told = time.Now()
 	s.opt.Progress(Progress{States: int64(len(s.links)), Generated: s.result.Generated, Depth: s.depth, Layer: s.layer, Queue: queue})
-}
-
-// bytes estimates the memory of the tables.
-func (s *search) bytes() int64 {
-	n := s.visited.bytes() + int64(cap(s.links))*8 + int64(len(s.memo.slots)+len(s.judge.slots))*24
-	n += int64(len(s.locals))*300 + int64(len(s.outcomes))*400 + int64(len(s.messages))*200
-	for _, c := range s.chunks {
-		n += c.next.bytes() + c.faulty.bytes() + int64(cap(c.keep))
-	}
-	for i := range s.pending {
-		n += s.pending[i].seeded.bytes()
-		for j := range s.pending[i].seeds {
-			n += s.pending[i].seeds[j].bytes()
-		}
-	}
-	return n
 }
 
 // begin starts every process, in each way in which it may start, and seeds the

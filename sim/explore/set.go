@@ -90,15 +90,6 @@ func (sh *shard) grow(wide bool) {
 	}
 }
 
-// bytes is the memory that the set takes.
-func (s *set) bytes() int64 {
-	n := 0
-	for i := range s.shards {
-		n += len(s.shards[i].low) + len(s.shards[i].high)
-	}
-	return int64(n) * 8
-}
-
 // table maps the pair (local state and event, context) to a transition, or any
 // other pair of words to a word. Only one goroutine writes it, while no other
 // reads.

@@ -238,7 +238,7 @@ func TestTruncated(t *testing.T) {
 	}{
 		{"states", explore.Options{MaxStates: 1000}, "1000 states", 1000},
 		{"states, two workers", explore.Options{MaxStates: 1000, Workers: 2}, "1000 states", 1000},
-		{"bytes", explore.Options{MaxBytes: 1 << 20}, "the bound of 1 MiB at depth", 0},
+		{"bytes", explore.Options{MaxBytes: 1 << 20}, "the bound of 1 MiB of memory at depth", 0},
 		{"bytes that are no MiB", explore.Options{MaxBytes: 1<<20 - 1}, "1048575 bytes", 0},
 		{"time", explore.Options{MaxTime: time.Nanosecond}, "1ns", 0},
 		{"an interrupt", explore.Options{Interrupt: stopped}, "an interrupt", 0},

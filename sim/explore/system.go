@@ -93,7 +93,7 @@ type Options struct {
 	Workers   int           // 0 is 1
 	Faults    int           // at most so many faults in all; 0: what the budgets allow; negative: none
 	MaxStates int           // 0: no bound
-	MaxBytes  int64         // of tables and queues; 0: no bound
+	MaxBytes  int64         // of the process's memory; 0: no bound
 	MaxTime   time.Duration // 0: no bound
 	Wide      bool          // fingerprints of 128 bits instead of 64
 	// Interrupt ends the search when it is closed or receives.
