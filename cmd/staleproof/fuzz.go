@@ -229,7 +229,7 @@ func (a *app) fuzz(names []string, o *fuzzOptions) error {
 		results = append(results, f.result)
 	}
 	if err := out.close(); err != nil {
-		return fmt.Errorf("expected to write %s: %w", o.out, err)
+		return err
 	}
 	return a.endFuzz(results, time.Since(began))
 }

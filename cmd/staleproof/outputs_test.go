@@ -381,3 +381,21 @@ func TestLongHistory(t *testing.T) {
 		}
 	}
 }
+
+// TestFullDisk: a search whose results find no room any more is one line and exit code
+// 2, and goes on from what is whole when there is room.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	const fuzz = "staleproof fuzz textbook check-apart token-regress --seeds 64 --quiet --out "
+	code, out := shell(t, dir, "ulimit -f 1 && "+fuzz+"a")
+	if code != exitUsage || !oneLineOf(out, "staleproof: expected to write a: file too large; make room, or name another place") {
+		t.Errorf("expected exit code 2 and one line, found %d: %s", code, out)
+	}
+	code, out = shell(t, dir, "ulimit -f 0 && "+fuzz+"b")
+	if code != exitUsage || !oneLineOf(out, "staleproof: expected to write b: file too large; ") {
+		t.Errorf("no room for a line: expected exit code 2 and one line, found %d: %s", code, out)
+	}
+	if code, out = shell(t, dir, fuzz+"a && "+fuzz+"b && cmp a b"); code != exitOK {
+		t.Errorf("expected both to be completed, found exit code %d: %s", code, out)
+	}
+}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -86,8 +85,13 @@ func (r *resultFile) resume(name string) error {
 	if whole > 0 {
 		return nil
 	}
-	_, err = r.file.Write(r.known.Header.Line())
-	return err
+	return r.write(r.known.Header.Line())
+}
+
+// write adds a line. What is left of one on a full disk, [resultFile.resume] cuts off.
+func (r *resultFile) write(line []byte) error {
+	_, err := r.file.Write(line)
+	return unwritten(r.file.Name(), err)
 }
 
 // of keeps the blocks of a trial.
@@ -97,12 +101,7 @@ func (r *resultFile) of(trial int) keeper {
 			return
 		}
 		f.Known = func(index int64) *search.Block { return r.known.Known(trial, f.Shard, index) }
-		f.Block = func(b *search.Block) error {
-			if _, err := r.file.Write(search.ResultOf(trial, f, b).Line()); err != nil {
-				return fmt.Errorf("expected to write %s: %w", r.file.Name(), err)
-			}
-			return nil
-		}
+		f.Block = func(b *search.Block) error { return r.write(search.ResultOf(trial, f, b).Line()) }
 	}
 }
 
@@ -115,5 +114,5 @@ func (r *resultFile) close() error {
 	if errors.Is(err, os.ErrClosed) {
 		return nil
 	}
-	return err
+	return unwritten(r.file.Name(), err)
 }
