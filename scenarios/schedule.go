@@ -132,7 +132,11 @@ func (p *scheduleParser) split(text string) error {
 		}
 		p.last = i + 1
 		if first {
-			if line != ScheduleFormat {
+			switch {
+			case line == ScheduleFormat:
+			case history.InUTF16([]byte(text)):
+				return p.bad(i+1, strconv.Quote(ScheduleFormat), "text in UTF-16", "save the file as UTF-8")
+			default:
 				return p.bad(i+1, strconv.Quote(ScheduleFormat), quoted(line), "write a schedule file with staleproof replay TOKEN --schedule FILE")
 			}
 			first = false

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -91,14 +90,9 @@ func readResults(files []string) (*search.Results, error) {
 }
 
 func readResultFile(name string) (*search.Results, error) {
-	f, err := openInput(name, "a result file")
+	text, err := readSmall(name)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
-	if err != nil {
-		return nil, usage(err)
 	}
 	r, _, err := search.ReadResults(name, bytes.NewReader(text))
 	return r, usage(err)

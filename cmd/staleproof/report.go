@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"staleproof/model/history"
 	"staleproof/reports"
 	"staleproof/scenarios/search"
 )
@@ -94,8 +95,13 @@ func readSmall(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	text, err := io.ReadAll(f)
-	if err == nil && len(bytes.TrimSpace(text)) == 0 {
+	switch {
+	case err != nil:
+		return nil, usage(err)
+	case len(bytes.TrimSpace(text)) == 0:
 		return nil, usagef("%s: expected a result file, found an empty one; run the command again that writes it", name)
+	case history.InUTF16(text):
+		return nil, usagef("%s: expected a result file, found text in UTF-16; save the file as UTF-8", name)
 	}
-	return text, usage(err)
+	return text, nil
 }

@@ -140,8 +140,8 @@ func detect(head []byte) (*format, error) {
 	}
 	found, hint := "a file that begins with "+quote(firstLine(text)), "name the format with --format"
 	switch {
-	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
-		found, hint = "text in UTF-16", "save the file as UTF-8"
+	case InUTF16(head):
+		found, hint = inUTF16, asUTF8
 	case bytes.IndexByte(head, 0) >= 0:
 		found, hint = "binary data", "unpack the file if it is an archive, or record the history again"
 	}
@@ -199,6 +199,9 @@ func chooseFormat(b *bufio.Reader, name string) (*format, error) {
 	var names []string
 	for i := range formats {
 		if formats[i].name == name {
+			if head, _ := b.Peek(4); InUTF16(head) {
+				return nil, &SyntaxError{Expected: "a history", Found: inUTF16, Hint: asUTF8}
+			}
 			return &formats[i], nil
 		}
 		names = append(names, formats[i].name)
