@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"staleproof/model/history"
 )
 
 // JUnit writes doc as JUnit XML, in the dialect that Jenkins, GitLab and the
@@ -35,17 +37,14 @@ func JUnit(w io.Writer, doc *Document) error {
 	for i := range out.Suites {
 		s := &out.Suites[i]
 		s.nameApart()
+		s.print()
 		out.Tests, out.Failures, out.Errors = out.Tests+s.Tests, out.Failures+s.Failures, out.Errors+s.Errors
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
+	text, err := xml.MarshalIndent(out, "", "  ")
+	if err != nil {
 		return fmt.Errorf("junit: %w", err)
 	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	if err := enc.Encode(out); err != nil {
-		return fmt.Errorf("junit: %w", err)
-	}
-	if _, err := io.WriteString(w, "\n"); err != nil {
+	if _, err := io.WriteString(w, xml.Header+string(text)+"\n"); err != nil {
 		return fmt.Errorf("junit: %w", err)
 	}
 	return nil
@@ -115,6 +114,23 @@ func (s *junitSuite) nameApart() {
 		if n := seen[c.Name]; n > 1 {
 			c.Name += " (" + strconv.Itoa(n) + ")"
 		}
+	}
+}
+
+// print makes the texts printable: those who read the file show them on terminals.
+func (s *junitSuite) print() {
+	texts := []*string{&s.Name}
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		texts = append(texts, &c.Name, &c.Class)
+		for _, p := range []*junitProblem{c.Failure, c.Error} {
+			if p != nil {
+				texts = append(texts, &p.Message, &p.Type, &p.Text)
+			}
+		}
+	}
+	for _, text := range texts {
+		*text = history.Printable(*text)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"staleproof/checker"
 	"staleproof/model"
+	"staleproof/model/history"
 	"staleproof/sim"
 	"staleproof/sim/watchdog"
 )
@@ -136,7 +137,7 @@ func Test(t *testing.T, scenario string, options ...Option) {
 	v, err := c.run(t.Name(), sc, os.Getenv(ReplayVariable))
 	switch {
 	case err != nil:
-		t.Fatal(err)
+		t.Fatal(history.Printable(err.Error()))
 	case v.failure != "":
 		t.Fatal(v.failure)
 	}
@@ -256,7 +257,7 @@ func (sc *Scenario) Missing(facts checker.Counts) []string {
 }
 
 // Text says the finding in words: the message, what led to it, the decisions. Its
-// lines fit a terminal when a test logs them.
+// lines fit a terminal when a test logs them, and it is printable.
 func (f *Finding) Text() string {
 	var b strings.Builder
 	say := func(first, rest, text string) {
@@ -286,7 +287,7 @@ func (f *Finding) Text() string {
 		say("with less work: ", "  ", strings.Join(f.Work, ", "))
 	}
 	b.WriteString(f.Stack)
-	return b.String()
+	return history.Printable(b.String())
 }
 
 // textWidth leaves room for the indentation of go test.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"staleproof/model"
+	"staleproof/model/history"
 	"staleproof/sim"
 	"staleproof/sim/watchdog"
 )
@@ -171,6 +172,19 @@ func TestUsersExitIsRunSeldom(t *testing.T) {
 		t.Errorf("expected at most 4 runs, found %d", exits)
 	}
 }
+
+// TestUsersText: what a user's code says is printable, whatever it holds.
+func TestUsersText(t *testing.T) {
+	failure, err := tested(t, "", WithStore(func() model.StoreServer { return rude{} }))
+	if err != nil || !strings.Contains(failure, `\x1b[2J\a\u202e`) || history.Printable(failure) != failure {
+		t.Errorf("expected the panic with its control characters escaped, found %v %q", err, failure)
+	}
+}
+
+// rude is a store whose panic a terminal would obey.
+type rude struct{}
+
+func (rude) Write(*sim.Proc, model.Request) model.Reply { panic("\x1b[2J\a\u202e") }
 
 // TestUsersGoroutine: a goroutine that uses the store's Proc is reported, with the
 // seed, and does not end the program.

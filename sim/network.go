@@ -163,7 +163,7 @@ func (w *World) Describe(d Decision) string {
 	who := procName(w.Names(), d.Proc)
 	at := ""
 	if d.Label != "" {
-		at = " at \"" + d.Label + "\""
+		at = " at " + strconv.Quote(d.Label)
 	}
 	nth := "message " + strconv.Itoa(int(d.Count)+1) + " of " + who
 	switch d.Site {

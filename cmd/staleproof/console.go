@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/mattn/go-isatty"
+
+	"staleproof/model/history"
 )
 
 // width is how wide text for people is at most; replay commands, which must be
@@ -51,10 +53,32 @@ func (c *console) text() *stream {
 	return c.stdout
 }
 
-// printf prints text for people.
+// printf prints text for people. Only styles reach a terminal that obeys them:
+// names and values of a history may hold anything.
 func (c *console) printf(format string, args ...any) {
 	c.status.clear()
-	fmt.Fprintf(c.text(), format, args...)
+	io.WriteString(c.text(), c.printable(fmt.Sprintf(format, args...)))
+}
+
+var styles = regexp.MustCompile(`\x1b\[(0|1|2|31|32|33)m`)
+
+// printable is [history.Printable] that leaves styles alone where there are any.
+func (c *console) printable(text string) string {
+	if !c.colored {
+		return history.Printable(text)
+	}
+	var b strings.Builder
+	end := 0
+	for _, at := range styles.FindAllStringIndex(text, -1) {
+		b.WriteString(history.Printable(text[end:at[0]]) + text[at[0]:at[1]])
+		end = at[1]
+	}
+	return b.String() + history.Printable(text[end:])
+}
+
+// onLine makes a text printable on one line, without a change of its spaces.
+func onLine(text string) string {
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(history.Printable(text))
 }
 
 // gap leaves a line blank before what comes next, unless one is.
@@ -128,6 +152,7 @@ const (
 
 // style colours text on a terminal; the text must not hold what is padded.
 func (c *console) style(attribute, text string) string {
+	text = onLine(text)
 	if !c.colored || text == "" {
 		return text
 	}
@@ -141,14 +166,20 @@ func (c *console) padded(attribute, text string, n int) string {
 
 // wrap breaks text into lines of at most width columns; the first line stands
 // behind first, the others behind rest.
-func wrap(first, rest, text string) string { return wrapWords(first, rest, strings.Fields(text)) }
+func wrap(first, rest, text string) string { return wrapWords(first, rest, words(text)) }
 
-// wrapWords breaks between words, which may hold spaces.
+// words are those of a text. What is not typed between words stays in them.
+func words(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' })
+}
+
+// wrapWords breaks between words, which may hold spaces, and makes them printable.
 func wrapWords(first, rest string, words []string) string {
 	var b strings.Builder
 	line := first
 	begun := false
 	for _, word := range words {
+		word = onLine(word)
 		if begun && columns(line)+1+columns(word) > width {
 			b.WriteString(line + "\n")
 			line, begun = rest, false

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
 
 	"staleproof/checker"
 	"staleproof/reports"
@@ -95,7 +99,23 @@ func (c *console) line(v any) {
 		panic(err) // no line has a field that cannot be encoded
 	}
 	c.status.clear()
-	c.stdout.Write(b.Bytes())
+	io.WriteString(c.stdout, printableJSON(b.String()))
+}
+
+// printableJSON writes with the escapes of JSON what a terminal obeys or hides and
+// encoding/json leaves as it is, such as U+009B and the marks of direction.
+func printableJSON(line string) string {
+	var b strings.Builder
+	for _, r := range line {
+		if r == '\n' || unicode.IsGraphic(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
 }
 
 // summary prints the last line.

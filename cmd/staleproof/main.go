@@ -100,13 +100,13 @@ func exitCode(err error) int {
 	return exitInternal
 }
 
-// message is an error as it is printed: one line, but for a process that blocks,
+// message is an error as it is printed: printable, and one line, but for a process that blocks,
 // whose stack says where.
 func message(err error) string {
 	var blocked *watchdog.Blocked
 	var crashed *search.PanicError
 	if errors.As(err, &blocked) {
-		return strings.TrimSpace(err.Error())
+		return history.Printable(strings.TrimSpace(err.Error()))
 	}
 	text := oneLine(err.Error())
 	if errors.As(err, &crashed) {
@@ -115,7 +115,8 @@ func message(err error) string {
 	return text
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// oneLine puts a text that may have several lines on one, and makes it printable.
+func oneLine(text string) string { return onLine(strings.Join(words(text), " ")) }
 
 // panicText says what panicked and where.
 func panicText(v any) string {

@@ -66,7 +66,7 @@ func (a *app) conclude() error {
 func (a *app) wrote(page string) {
 	if !a.quiet {
 		a.gap()
-		a.printf("report: %s\n", page)
+		a.printf("report: %s\n", onLine(page))
 	}
 }
 

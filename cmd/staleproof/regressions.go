@@ -49,7 +49,7 @@ func (o *runOptions) findRegressions() error {
 // another run of the same schedule: that is told, and is no error.
 func (a *app) replayRegressions(o *runOptions, trials []trial) error {
 	if o.regressions != "" && len(o.schedules) == 0 && !a.quiet {
-		a.printf("regressions: no file of %s ends in .schedule\n", o.regressions)
+		a.printf("regressions: no file of %s ends in .schedule\n", onLine(o.regressions))
 	}
 	good := int64(0)
 	for _, file := range o.schedules {
@@ -69,7 +69,7 @@ func (a *app) replayRegressions(o *runOptions, trials []trial) error {
 		}
 	}
 	if good > 0 && !a.quiet {
-		a.printf("regressions: %s of %s as expected\n", number(good, "schedule"), o.regressions)
+		a.printf("regressions: %s of %s as expected\n", number(good, "schedule"), onLine(o.regressions))
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ const (
 func (s *status) begin(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.what, s.since = what, time.Now()
+	s.what, s.since = onLine(what), time.Now()
 	if s.next.Load() == 0 || s.tty {
 		s.next.Store(s.since.Add(s.interval(firstStatus)).UnixNano())
 	}

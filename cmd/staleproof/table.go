@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"staleproof/checker"
+	"staleproof/model/history"
 	"staleproof/scenarios"
 )
 
@@ -224,7 +225,7 @@ func (a *app) script(sc *scenarios.Scenario, s *scenarios.Script) {
 	a.gap()
 	a.printf("%s", wrap("  ", "  ", s.Name+": "+s.Doc))
 	for line := range strings.Lines(p.Transcript()) {
-		a.printf("    %s", line)
+		a.printf("    %s", history.Printable(line))
 	}
 }
 

@@ -116,7 +116,7 @@ func (c *console) finding(t *told, promised bool) {
 	c.replay(t)
 	if t.stack != "" {
 		c.gap()
-		c.printf("%s\n", strings.TrimSpace(t.stack))
+		c.printf("%s\n", history.Printable(strings.TrimSpace(t.stack)))
 	}
 }
 
