@@ -154,9 +154,11 @@ func (c *Client) do(ctx context.Context, to sim.ID, r *Request) (*Reply, error) 
 	p.Observe(c.begin(r, line))
 	body, err := p.Call(to, r.box(p), c.cfg.Timeout)
 	reply := sim.Peek[Reply](body)
-	if err != nil || reply == nil {
+	if err != nil || reply == nil || reply.Status == StatusUnknown {
 		e := c.end(history.Info, r, line)
-		e.Error = "timeout"
+		if e.Error = "timeout"; err == nil {
+			e.Error = "unknown"
+		}
 		p.Observe(e)
 		if c.open--; c.process == line {
 			c.nextLine()
@@ -176,7 +178,9 @@ func (c *Client) do(ctx context.Context, to sim.ID, r *Request) (*Reply, error) 
 func (c *Client) outcome(e *history.Event, r *Request, reply *Reply) error {
 	switch reply.Status {
 	case StatusStale:
-		e.Error, e.Highest, e.Owner = history.Stale, reply.Highest, reply.Owner
+		if e.Error, e.Owner = history.Stale, reply.Owner; !reply.Vague {
+			e.Highest = reply.Highest
+		}
 		return &StaleTokenError{Resource: r.Resource, Presented: r.Token, Highest: reply.Highest, Owner: reply.Owner}
 	case StatusHeld:
 		e.Error = "held"

@@ -85,6 +85,7 @@ const (
 	StatusHeld
 	StatusNotHolder
 	StatusUnsupported // the server does not do this; nothing was changed
+	StatusUnknown     // the server does not know whether the request took effect
 )
 
 // Reply answers a [Request].
@@ -97,12 +98,15 @@ type Reply struct {
 	Highest    Token  // of a stale refusal
 	Owner      string // of a stale refusal: whose token that is
 	RetryAfter time.Duration
+	// Vague: Highest is not the greatest token that the answers of the store have shown,
+	// and is not recorded.
+	Vague bool
 }
 
 // Fold hashes r for the digest of a run.
 func (r Reply) Fold(h uint64) uint64 {
 	h = sim.Mix(h, uint64(r.Status)<<56^uint64(r.Token)<<32^uint64(r.Value))
-	h = sim.Mix(h, uint64(r.Highest)^uint64(r.Generation)<<32^uint64(r.RetryAfter)<<16)
+	h = sim.Mix(h, uint64(r.Highest)^uint64(r.Generation)<<32^uint64(r.RetryAfter)<<16^b2u(r.Vague)<<63)
 	return sim.MixString(sim.MixString(h, r.Lease), r.Owner)
 }
 
@@ -118,7 +122,7 @@ func (r *Reply) box(p *sim.Proc) any {
 // twin is as [Request.twin].
 func (r *Reply) twin(o *Reply) bool {
 	return r.Status == o.Status && r.Value == o.Value && r.Token == o.Token && r.Generation == o.Generation &&
-		r.Highest == o.Highest && r.RetryAfter == o.RetryAfter &&
+		r.Highest == o.Highest && r.Vague == o.Vague && r.RetryAfter == o.RetryAfter &&
 		history.Identical(r.Lease, o.Lease) && history.Identical(r.Owner, o.Owner)
 }
 
@@ -133,6 +137,8 @@ func (r Reply) String() string {
 		return "not the holder"
 	case r.Status == StatusUnsupported:
 		return "not supported"
+	case r.Status == StatusUnknown:
+		return "unknown"
 	case r.Token > 0:
 		return "token " + r.Token.String()
 	}
@@ -142,8 +148,16 @@ func (r Reply) String() string {
 // OK is the reply to an operation that took effect; value is what was read or written.
 func OK(value int64) Reply { return Reply{Status: StatusOK, Value: value} }
 
-// Stale is the reply of a fence that has accepted the token highest.
+// Stale is the reply of a fence that refuses a request, which had no effect and will have
+// none. highest is the greatest token that the store knows to have accepted, for the
+// client to see; 0: it does not know. A refusal is judged by the tokens that the store
+// has accepted, and not by the one that it names.
 func Stale(highest Token) Reply { return Reply{Status: StatusStale, Highest: highest} }
+
+// Unknown is the reply of a store that does not know whether the request took effect, or
+// still will, such as one of which too few replicas answered. For the client that is
+// [ErrUnknownOutcome].
+func Unknown() Reply { return Reply{Status: StatusUnknown} }
 
 // note makes e the note of an operation, and of nothing more, where it lies: a
 // literal with fields is made elsewhere and copied. Who tells has one event, and an

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,8 +13,8 @@ import (
 // sleeps or calls, other requests go on.
 //
 // A store may also implement [StoreReader], [StoreRaiser] and [StoreDeleter];
-// what it lacks is answered without it: a read by the value last written, a
-// raise without effect.
+// what it lacks is not judged: a read is answered by the value last written, and counts
+// as one that the store does not support, as do a raise and a delete.
 type StoreServer interface {
 	Write(p *sim.Proc, r Request) Reply
 }
@@ -36,19 +35,15 @@ type StoreDeleter interface {
 }
 
 // Serve makes a process of a user's store, which may be a [sim.Starter]. It notes in
-// the history when a request took effect: in the step in which the store answers,
-// but where its task put something on the disk before another request's did, which
-// is answered first, or before that one read the disk, it comes first. Of what a crash
-// cuts off nobody can tell whether it took effect; it is not noted.
-//
-// A store that goes on after the change (it yields, calls another process, waits
-// until another task has put the change on the disk) says [Applied] where that was.
-// What a task puts aside, and is no effect, it puts between old := p.Mark(nil) and
-// p.Mark(old).
+// the history when a request took effect: in the step in which the store answers. A
+// scenario that finds something wrong with that order looks, by a [Watch], in which
+// steps the store really changed, and judges by these. Of what a crash cuts off nobody
+// can tell whether it took effect; it is not noted.
 //
 // Copies of a message are answered from a record of replies, and those of a request
 // that a crash cut off with something on the disk get no answer, so that the store
-// need not know of them. At the arrival of each request the store may crash.
+// need not know of them. At the arrival of each request the store may crash, and at
+// each call that blocks a task may stall or crash.
 func Serve(s StoreServer) sim.Handler {
 	if s == nil {
 		panic(sim.Misuse("Serve: expected a store, found nil"))
@@ -63,21 +58,30 @@ func Serve(s StoreServer) sim.Handler {
 // servedStarter is a user's store that has work to do before it serves.
 type servedStarter struct {
 	*served
-	sim.Starter
+	starter sim.Starter
+}
+
+// Start lets the store start.
+func (s *servedStarter) Start(p *sim.Proc) {
+	s.recover(p, bookOf(p))
+	s.starter.Start(p)
 }
 
 // Applied notes that the write r took effect in this step, before Write returns:
 // call it right after the change, where no crash can take it back any more, and then
-// return [OK]. p is any task of the store; for another process Applied does nothing.
+// return [OK]. It is for a store whose memory cannot be watched; see [Watch]. p is any
+// task of the store; for another process Applied does nothing.
 func Applied(p *sim.Proc, r Request) {
 	h, ok := p.Handler().(interface{ self() *served }) // which a servedStarter has too
 	if !ok {
 		return
 	}
 	s, b := h.self(), bookOf(p)
-	if w := b.works[r.Op]; w != nil && w.mark.Records == w.mark.Durable {
-		s.expose(p, b, w)
+	if w := b.works[r.Op]; w != nil && !w.noted && w.mark.Records == w.mark.Durable {
 		s.note(p, b, w, OK(r.Value))
+		if w.effect != nil {
+			s.watch.says(w, &s.told)
+		}
 	}
 }
 
@@ -88,6 +92,9 @@ type served struct {
 	arrived int64   // requests
 	calls   [4]int64
 	told    history.Event
+	watch   *Watch // nil: nobody looks
+	// looked: the watch has seen the store as it was made.
+	looked bool
 }
 
 // Calls returns how often the store was asked in this incarnation to write, to read,
@@ -130,7 +137,9 @@ type work struct {
 	reply Reply // none yet if the Status is 0
 	noted bool
 	mark  sim.Mark
-	found Token // the greatest accepted when the store was asked
+	task  *sim.Proc // that serves it
+	// effect is what the request changed so far, while somebody watches, until it is noted.
+	effect *Effect
 }
 
 func bookOf(p *sim.Proc) *book {
@@ -169,6 +178,10 @@ func (s *served) Handle(p *sim.Proc, msg sim.Message) {
 // or undone, as the store decides: copies of it get no answer, of the others they
 // begin anew.
 func (s *served) recover(p *sim.Proc, b *book) {
+	if s.watch != nil && !s.looked {
+		s.looked = true
+		s.watch.look(p, s)
+	}
 	if b.life == p.Incarnation() {
 		return
 	}
@@ -181,43 +194,49 @@ func (s *served) recover(p *sim.Proc, b *book) {
 	b.open = nil
 }
 
-func byFirst(a, b *work) int { return cmp.Compare(a.mark.First, b.mark.First) }
+// Stepped lets the watch look at what a step of the task p has changed.
+func (s *served) Stepped(p *sim.Proc) {
+	if s.watch == nil {
+		return
+	}
+	b := bookOf(p)
+	s.watch.step(p, s, b.open, b.servedBy(p))
+}
+
+// servedBy returns the request that the task p serves, or nil.
+func (b *book) servedBy(p *sim.Proc) *work {
+	for _, w := range b.open {
+		if w.task == p {
+			return w
+		}
+	}
+	return nil
+}
 
 // serve lets the store answer w.
 func (s *served) serve(p *sim.Proc, b *book, w *work) {
-	w.found = of(&s.seen, w.Resource).highest
+	w.task = p
+	if s.watch != nil {
+		s.watch.begin(w)
+	}
 	p.Mark(&w.mark)
 	reply := s.ask(p, b, w.Request)
 	p.Mark(nil)
 	switch reply.Status {
-	case StatusOK, StatusUnsupported:
-	case StatusStale:
-		if w.noted {
-			panic(sim.Misuse(fmt.Sprintf("the store refused a %s that had taken effect: it had put something on its disk, which others saw, or said Applied; put what is no effect between old := p.Mark(nil) and p.Mark(old)", w.F)))
-		}
+	case StatusOK, StatusUnsupported, StatusStale, StatusUnknown:
 	default:
-		panic(sim.Misuse(fmt.Sprintf("the store answered a %s with a Reply of Status %d: expected model.OK(value) or model.Stale(highest)", w.F, reply.Status)))
+		panic(sim.Misuse(fmt.Sprintf("the store answered a %s with a Reply of Status %d: expected model.OK(value), model.Stale(highest) or model.Unknown()", w.F, reply.Status)))
 	}
-	if reply.Status != StatusUnsupported {
-		s.expose(p, b, w)
+	if s.watch != nil {
+		s.watch.step(p, s, b.open, w)
 	}
 	s.note(p, b, w, reply)
-	w.reply = reply
-	b.open = slices.DeleteFunc(b.open, func(o *work) bool { return o == w })
-}
-
-// expose notes those requests whose effect came before that of w, which takes effect
-// now, though they have no answer yet: w put something on the disk, or read it, after
-// they had. One with a token that is stale may yet be refused, and waits for its
-// answer.
-func (s *served) expose(p *sim.Proc, b *book, w *work) {
-	slices.SortStableFunc(b.open, byFirst)
-	for _, o := range b.open {
-		before := o.mark.First != 0 && (o.mark.First < w.mark.First || w.mark.First == 0 && o.mark.First <= w.mark.Looked)
-		if o != w && before && o.Resource == w.Resource && o.F != history.Read && o.Token >= of(&b.seen, o.Resource).highest {
-			s.note(p, b, o, OK(o.Value))
-		}
+	if s.watch != nil {
+		s.watch.end(w, reply.Status, &s.told)
 	}
+	reply.Vague = reply.Status == StatusStale && reply.Highest != of(&s.seen, w.Resource).highest
+	w.reply, w.task = reply, nil
+	b.open = slices.DeleteFunc(b.open, func(o *work) bool { return o == w })
 }
 
 // ask hands the request to the user's code.
@@ -231,7 +250,7 @@ func (s *served) ask(p *sim.Proc, b *book, r Request) Reply {
 			s.calls[1]++
 			return x.Read(p, r)
 		}
-		return OK(of(&b.seen, r.Resource).value)
+		return Reply{Status: StatusUnsupported, Value: of(&b.seen, r.Resource).value}
 	case history.Raise:
 		if x, ok := s.store.(StoreRaiser); ok {
 			s.calls[2]++
@@ -270,9 +289,6 @@ func (s *served) note(p *sim.Proc, b *book, w *work, reply Reply) {
 	e := note(&s.told, f, w.Op)
 	e.Resource, e.Token, e.Lease, e.Owner = w.Resource, w.Token, w.Lease, w.Client
 	e.Highest, e.Rejections, e.Basis = now.highest, now.refused, w.Basis
-	if f == history.Reject && (reply.Highest < w.found || reply.Highest > now.highest) {
-		e.Highest = reply.Highest // otherwise others may have raised it since the store looked
-	}
 	switch w.F {
 	case history.Write:
 		e.Value = history.IntValue(w.Value)

@@ -45,6 +45,8 @@ type Runner struct {
 	replay          sim.Replay
 	under           sim.Override
 	cast            cast
+	watch           *model.Watch // of a user's store, in the run that is on; nil: none
+	habits          *model.Habits
 }
 
 // Outcome is what one run came to.
@@ -129,7 +131,7 @@ func (r *Runner) Run(p *Plan) Outcome { return r.start(p, 0) }
 
 // start is Run that may record as well.
 func (r *Runner) start(p *Plan, want wanted) Outcome {
-	r.seeded = sim.Seeded{Seed: p.Seed, Rates: p.Rates}
+	r.seeded = r.seededBy(p)
 	if len(p.Overrides) == 0 {
 		return r.search(&p.Params, p.Seed, &r.seeded, want)
 	}
@@ -176,6 +178,9 @@ const (
 )
 
 func (r *Runner) run(p *Params, chooser sim.Chooser, want wanted) Outcome {
+	if r.opt.NewStore != nil {
+		return r.runUsers(p, chooser, want)
+	}
 	r.prepare(p, chooser, want)
 	return r.judge(r.world.Run())
 }
@@ -193,7 +198,7 @@ func (r *Runner) prepare(p *Params, chooser sim.Chooser, want wanted) {
 	cfg.NoDigest = want&digest == 0
 	r.world.Reset(cfg, chooser, &r.rec)
 	s := p.setup(r.opt.Defects)
-	s.NewStore, s.StoreCrashes, s.cast = r.opt.NewStore, r.opt.StoreCrashes || r.sc.StoreCrashes, &r.cast
+	s.NewStore, s.StoreCrashes, s.cast = r.newStore(), r.opt.StoreCrashes || r.sc.StoreCrashes, &r.cast
 	r.sc.Build(r.world, s)
 }
 

@@ -134,6 +134,9 @@ func (p *Proc) Reply(m Message, body any) {
 // not wait. The error is [ErrTimeout]: the outcome is unknown then.
 func (p *Proc) Call(to ID, body any, timeout time.Duration) (any, error) {
 	p.mustLive()
+	if p.n.tested != nil {
+		p.Yield("call")
+	}
 	p.n.calls++
 	p.call = p.n.calls
 	if c := p.w.cell(); c != nil {
@@ -240,6 +243,9 @@ func (p *Proc) Sleep(d time.Duration) {
 		p.Yield("sleep")
 		return
 	}
+	if p.n.tested != nil {
+		p.Yield("sleep")
+	}
 	p.waitFor(waitTime, d)
 }
 
@@ -250,6 +256,9 @@ func (p *Proc) Sleep(d time.Duration) {
 func (p *Proc) waitFor(kind waitKind, timeout time.Duration) bool {
 	if p.here {
 		p.mustNotBlock()
+	}
+	if p.n.tested != nil && !p.killed {
+		p.n.tested.Stepped(p)
 	}
 	p.got = Message{}
 	if kind == waitMail {
@@ -416,6 +425,9 @@ const yieldSites = SiteSet(1<<SitePause | 1<<SiteSuspend | 1<<SiteStall | 1<<Sit
 func (p *Proc) strike(count uint32, label string) {
 	w, n := p.w, p.n
 	if k := w.choose(n, SiteCrash, count, w.strikes(SiteCrash)+1, label); k > 0 {
+		if n.tested != nil {
+			n.tested.Stepped(p)
+		}
 		n.crash(w.duration(w.cfg.Restarts, k), p, label)
 		panic(unwind{p})
 	}

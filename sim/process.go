@@ -18,6 +18,15 @@ type Handler interface{ Handle(p *Proc, m Message) }
 // serves the first message of an incarnation.
 type Starter interface{ Start(p *Proc) }
 
+// Tested is a [Handler] of code under test. Each of its calls that block (Sleep, Call,
+// Mutex.Lock) is a place as a [Proc.Yield] is, where a task may stall or crash.
+type Tested interface {
+	Handler
+	// Stepped is called at the end of each step of one of its tasks, p: just before
+	// others may go on, or a crash takes the memory.
+	Stepped(p *Proc)
+}
+
 // process is a machine: memory, tasks, clocks, a disk, a network address.
 type process struct {
 	w    *World
@@ -27,6 +36,7 @@ type process struct {
 	newRunner  func() Runner
 	newHandler func() Handler
 	handler    Handler
+	tested     Tested  // the handler, if it is one
 	spared     SiteSet // faults that never strike it
 
 	up          bool
@@ -139,6 +149,7 @@ func (n *process) start() {
 	}
 	n.handler = n.newHandler()
 	made = true
+	n.tested, _ = n.handler.(Tested)
 	if b, ok := n.handler.(Brief); ok {
 		n.brief, n.yieldsAtMost = true, uint32(max(b.Yields(), 0))
 	}
@@ -268,6 +279,9 @@ func (p *Proc) main() {
 	default:
 		p.n.handler.Handle(p, p.msg)
 	}
+	if p.n.tested != nil && !p.killed {
+		p.n.tested.Stepped(p)
+	}
 	p.returned = true
 	if p.runner != nil && !p.killed {
 		p.n.finished = true
@@ -355,7 +369,7 @@ func (n *process) crash(d int64, self *Proc, label string) {
 	n.kill(self)
 	n.disk.crash(w.choose(n, SiteDisk, n.crashes, len(n.disk.pending)+1, label))
 	n.crashes++
-	n.handler = nil
+	n.handler, n.tested = nil, nil
 	if w.cell() != nil {
 		n.ledger = nil // what a search knows of a process is its disk
 	}

@@ -102,6 +102,9 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		return m.real.Lock(ctx)
 	}
 	p.mustLive()
+	if p.n.tested != nil {
+		p.Yield("lock")
+	}
 	if m.n != p.n || m.life != p.n.life {
 		m.n, m.life, m.owner, m.waiters = p.n, p.n.life, 0, m.waiters[:0]
 	}

@@ -96,14 +96,15 @@ var bannedImports = map[string]string{
 // excused are uses of what is banned, file by file, in which no difference from
 // run to run shows.
 var excused = map[string]string{
-	"sim/message.go":             "unsafe",                // types are compared by one word, whichever that is
-	"sim/slot.go":                "unsafe",                // boxes are recognized by where they lie: the same hash either way
-	"model/history/identical.go": "unsafe",                // a short cut: texts that are not recognized are compared
-	"sim/cell.go":                "reflect.Value.Pointer", // addresses of code are told from the beginning of the code
-	"sim/realtime.go":            "context.WithTimeout",   // for a context without a process, which no world runs
-	"scenarios/test.go":          "os.Getenv",             // which run a test replays, said by who starts it
-	"scenarios/fuzz/property.go": "os.Getenv",             // the same
-	"model/history/formats.go":   "os.Open",               // the history that is to be judged
+	"sim/message.go":             "unsafe",                 // types are compared by one word, whichever that is
+	"sim/slot.go":                "unsafe",                 // boxes are recognized by where they lie: the same hash either way
+	"model/history/identical.go": "unsafe",                 // a short cut: texts that are not recognized are compared
+	"sim/cell.go":                "reflect.Value.Pointer",  // addresses of code are told from the beginning of the code
+	"model/watch.go":             "reflect.Value.MapRange", // the entries are sorted by their keys
+	"sim/realtime.go":            "context.WithTimeout",    // for a context without a process, which no world runs
+	"scenarios/test.go":          "os.Getenv",              // which run a test replays, said by who starts it
+	"scenarios/fuzz/property.go": "os.Getenv",              // the same
+	"model/history/formats.go":   "os.Open",                // the history that is to be judged
 }
 
 // bannedUses are functions, methods and variables whose results differ between

@@ -1,0 +1,439 @@
+package model
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"staleproof/model/history"
+	"staleproof/sim"
+)
+
+// Watch sees in which steps of a run the requests of a user's store changed its memory
+// or its disk: the places where a write may have taken effect. It compares by value
+// what the store holds at the end of each step with what it held before: all that can
+// be reached from what newStore returned, through pointers, slices, maps, interfaces
+// and structs, unexported fields too, and all that is on the disk. Functions, channels
+// and what package sim declares are left out.
+//
+// A store of more than 20,000 values is not watched: each of its requests may have taken
+// effect anywhere between its arrival and its answer.
+type Watch struct {
+	// Now returns the index of the newest event of the run, and the true time.
+	Now func() (index, time int64)
+	// Habits are learned from the run, if not nil.
+	Habits *Habits
+	// Effects are the requests that were answered OK, in the order of their answers.
+	Effects []*Effect
+
+	steps  int
+	memory []leaf
+	large  bool
+	values []int64 // that were to be written so far
+	tokens []Token
+}
+
+// Effect is a request that a store carried out.
+type Effect struct {
+	Op int64
+	// From is the index of the newest event when the store got the request, At that
+	// of the note, which came with the answer.
+	From, At int64
+	f        history.F
+	traces   []trace
+	blind    bool  // the store was too large to be watched
+	said     Place // by Applied; the zero Place if it said nothing
+}
+
+// Place is where a request may have taken effect: in a step, at a time, behind the event
+// of an index. Those of one step came in any order. Steps are counted from 1.
+type Place struct {
+	Index, Time int64
+	Step        int
+}
+
+// trace is a value of the store that is another one after a step.
+type trace struct {
+	class   string // where it is, but for the indexes and keys on the way
+	place   Place
+	own     bool // the task of the request did it
+	created bool // nothing was there
+	empty   bool // nothing, or a zero, is there now
+	text    bool
+	value   bool // it is the value of the request
+	token   bool // it is the token of the request
+}
+
+// Habits are what runs show of the places where a store keeps things.
+type Habits struct{ classes map[string]*habit }
+
+type habit struct {
+	values, tokens, others int  // how often a change made it such a thing
+	overwrites             bool // a value took the place of another
+	noise                  bool // requests without effect change it too
+}
+
+func (h *Habits) of(class string) *habit {
+	if h.classes == nil {
+		h.classes = map[string]*habit{}
+	}
+	x := h.classes[class]
+	if x == nil {
+		x = &habit{}
+		h.classes[class] = x
+	}
+	return x
+}
+
+// data and fence report whether what is written, or the tokens, are kept there.
+func (x *habit) data() bool  { return x.values > 0 && x.others == 0 && !x.noise }
+func (x *habit) fence() bool { return x.tokens > 0 && x.others == 0 && !x.noise }
+
+// Places returns the places where e may have taken effect, in the order of their
+// indexes; none means anywhere from From to At. Where the store was seen to take the
+// value is the place of a write, were it a variable rather than a list that only grows;
+// else where it was seen to take the token; else each change.
+func (e *Effect) Places(h *Habits) []Place {
+	list := e.seen(h)
+	if e.said.Step != 0 && !slices.Contains(list, e.said) {
+		list = append(list, e.said)
+		slices.SortFunc(list, func(a, b Place) int { return cmp.Compare(a.Step, b.Step) })
+	}
+	return list
+}
+
+// seen lists the places where e was seen to take effect.
+func (e *Effect) seen(h *Habits) []Place {
+	if e.blind {
+		return nil
+	}
+	var best []Place
+	rank := 0
+	for i := range e.traces {
+		c := &e.traces[i]
+		switch r := e.rank(c, h.of(c.class)); {
+		case r == 0 || r < rank:
+			continue
+		case r > rank:
+			rank, best = r, best[:0]
+			fallthrough
+		default:
+			if n := len(best); n == 0 || best[n-1] != c.place {
+				best = append(best, c.place)
+			}
+		}
+	}
+	return best
+}
+
+// rank says how much a change tells of where e took effect.
+func (e *Effect) rank(c *trace, x *habit) int {
+	value := c.value
+	if e.f == history.Delete {
+		value = c.own && c.empty
+	}
+	switch {
+	case e.f != history.Raise && value && x.data() && x.overwrites:
+		return 5
+	case e.f != history.Raise && (value && x.data() || c.own && c.text && !x.noise && x.tokens == 0):
+		return 4
+	case c.own && c.token && x.fence():
+		return 3
+	case c.token && x.fence(): // which other requests have too
+		return 2
+	}
+	if c.own || c.value || c.token {
+		return 1
+	}
+	return 0
+}
+
+// On makes a handler that [Serve] returned tell w what its store does.
+func (w *Watch) On(h sim.Handler) sim.Handler {
+	if x, ok := h.(interface{ self() *served }); ok {
+		x.self().watch = w
+	}
+	return h
+}
+
+// look reads the store without asking who changed what.
+func (w *Watch) look(p *sim.Proc, s *served) { w.memory, w.large = snapshot(p, s.store) }
+
+// begin notes that the store gets a request.
+func (w *Watch) begin(k *work) {
+	from, _ := w.Now()
+	k.effect = &Effect{Op: k.Op, f: k.F, From: from, blind: w.large}
+	if k.F == history.Write {
+		w.values = append(w.values, k.Value)
+	}
+	w.tokens = append(w.tokens, k.Token)
+}
+
+// step finds out what the task p has changed since the last step, for the requests
+// that are open. own is the one that p serves; nil: none.
+func (w *Watch) step(p *sim.Proc, s *served, open []*work, own *work) {
+	before := w.memory
+	w.look(p, s)
+	if w.large {
+		for _, k := range open {
+			if k.effect != nil {
+				k.effect.blind = true
+			}
+		}
+		return
+	}
+	w.steps++
+	changed := differences(before, w.memory)
+	index, time := w.Now()
+	for _, k := range open {
+		if k.effect == nil {
+			continue
+		}
+		for _, d := range changed {
+			c := d.trace(k, k == own)
+			c.place = Place{index, time, w.steps}
+			if c.own || c.value || c.token {
+				k.effect.traces = append(k.effect.traces, c)
+			}
+		}
+	}
+	if w.Habits != nil {
+		w.learn(changed)
+	}
+}
+
+// learn adds to the habits what a step changed.
+func (w *Watch) learn(changed []difference) {
+	for _, d := range changed {
+		if d.after.empty() {
+			continue
+		}
+		x := w.Habits.of(d.class)
+		switch {
+		case slices.ContainsFunc(w.values, d.after.holds):
+			x.values++
+			x.overwrites = x.overwrites || !d.before.empty()
+		case slices.ContainsFunc(w.tokens, func(t Token) bool { return d.after.holds(int64(t)) }):
+			x.tokens++
+		default:
+			x.others++
+		}
+	}
+}
+
+// says notes that the store said Applied; e is the note of it.
+func (w *Watch) says(k *work, e *history.Event) {
+	w.steps++
+	k.effect.At, k.effect.said = e.Index, Place{e.Index, e.Time, w.steps}
+}
+
+// end notes the answer to a request; e is the note of it.
+func (w *Watch) end(k *work, status Status, e *history.Event) {
+	if k.effect == nil {
+		return
+	}
+	idle := status != StatusOK || k.F == history.Read
+	for _, c := range k.effect.traces {
+		if w.Habits != nil && idle && c.own && !(c.created && c.empty) && !(k.F == history.Read && c.token) {
+			w.Habits.of(c.class).noise = true
+		}
+	}
+	if !idle {
+		if k.effect.said.Step == 0 {
+			k.effect.At = e.Index
+		}
+		w.Effects = append(w.Effects, k.effect)
+	}
+	k.effect = nil
+}
+
+// leaf is a plain value that a store holds.
+type leaf struct {
+	path, class string
+	kind        reflect.Kind // Int, String, or Bool of what is neither
+	num         int64
+	text        string
+}
+
+func (l *leaf) empty() bool { return l == nil || l.num == 0 && l.text == "" }
+
+// holds reports whether l is the number n, or a text with it.
+func (l *leaf) holds(n int64) bool {
+	switch {
+	case l == nil || n == 0 || l.kind == reflect.Bool:
+		return false
+	case l.kind == reflect.Int:
+		return l.num == n
+	}
+	digits := strconv.FormatInt(n, 10)
+	for rest := l.text; ; {
+		i := strings.Index(rest, digits)
+		if i < 0 {
+			return false
+		}
+		end := i + len(digits)
+		if (i == 0 || !isDigit(rest[i-1])) && (end == len(rest) || !isDigit(rest[end])) {
+			return true
+		}
+		rest = rest[i+1:]
+	}
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// difference is a place where two snapshots differ; what is nil is not there.
+type difference struct {
+	class         string
+	before, after *leaf
+}
+
+func (d *difference) trace(k *work, own bool) trace {
+	return trace{class: d.class, own: own, created: d.before == nil, empty: d.after.empty(),
+		text:  d.after != nil && d.after.kind == reflect.String,
+		value: k.F == history.Write && d.after.holds(k.Value), token: d.after.holds(int64(k.Token))}
+}
+
+// differences compares two snapshots, both sorted by path.
+func differences(before, after []leaf) []difference {
+	var list []difference
+	for i, j := 0, 0; i < len(before) || j < len(after); {
+		switch {
+		case j == len(after) || i < len(before) && before[i].path < after[j].path:
+			list = append(list, difference{before[i].class, &before[i], nil})
+			i++
+		case i == len(before) || after[j].path < before[i].path:
+			list = append(list, difference{after[j].class, nil, &after[j]})
+			j++
+		default:
+			if before[i] != after[j] {
+				list = append(list, difference{after[j].class, &before[i], &after[j]})
+			}
+			i, j = i+1, j+1
+		}
+	}
+	return list
+}
+
+// manyLeaves is how many values of a store are compared.
+const manyLeaves = 20_000
+
+// snapshot returns what a store and its disk hold, sorted by path; large says that it
+// is too much.
+func snapshot(p *sim.Proc, s StoreServer) (list []leaf, large bool) {
+	x := &reader{}
+	x.read(reflect.ValueOf(s), "", "", 0)
+	d := p.Disk()
+	d.Keys(func(key string) bool {
+		v, _ := d.Get(key)
+		x.read(reflect.ValueOf(v), "disk/"+key, "disk/"+key, 0)
+		return true
+	})
+	n := 0
+	d.Log(func(v any) bool {
+		x.read(reflect.ValueOf(v), "disk["+strconv.Itoa(n)+"]", "disk[]", 0)
+		n++
+		return true
+	})
+	slices.SortFunc(x.leaves, func(a, b leaf) int { return strings.Compare(a.path, b.path) })
+	return x.leaves, len(x.leaves) >= manyLeaves
+}
+
+// reader collects the plain values that can be reached from a value.
+type reader struct {
+	leaves []leaf
+	seen   map[reflect.Type][]reflect.Value // pointers
+}
+
+// deepest bounds the pointers in a row.
+const deepest = 2000
+
+func (x *reader) read(v reflect.Value, path, class string, depth int) {
+	if len(x.leaves) >= manyLeaves || depth > deepest {
+		return
+	}
+	switch k := v.Kind(); {
+	case k == reflect.Bool && v.Bool():
+		x.leaves = append(x.leaves, leaf{path, class, reflect.Bool, 1, ""})
+	case k == reflect.Bool:
+		x.leaves = append(x.leaves, leaf{path, class, reflect.Bool, 0, ""})
+	case v.CanInt():
+		x.leaves = append(x.leaves, leaf{path, class, reflect.Int, v.Int(), ""})
+	case v.CanUint() && k != reflect.Uintptr:
+		x.leaves = append(x.leaves, leaf{path, class, reflect.Int, int64(v.Uint()), ""})
+	case k == reflect.String:
+		x.leaves = append(x.leaves, leaf{path, class, reflect.String, 0, v.String()})
+	case v.CanFloat():
+		x.leaves = append(x.leaves, leaf{path, class, reflect.Bool, 0, strconv.FormatFloat(v.Float(), 'g', -1, 64)})
+	case k == reflect.Pointer:
+		x.follow(v, path, class, depth)
+	case k == reflect.Interface && !v.IsNil():
+		x.read(v.Elem(), path, class, depth+1)
+	case k == reflect.Struct:
+		x.fields(v, path, class, depth)
+	case k == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
+		x.leaves = append(x.leaves, leaf{path, class, reflect.String, 0, string(v.Bytes())})
+	case k == reflect.Slice, k == reflect.Array:
+		for i := range v.Len() {
+			x.read(v.Index(i), path+"["+strconv.Itoa(i)+"]", class+"[]", depth+1)
+		}
+	case k == reflect.Map:
+		x.entries(v, path, class, depth)
+	}
+}
+
+// entries reads a map, in the order of its keys.
+func (x *reader) entries(v reflect.Value, path, class string, depth int) {
+	type entry struct {
+		name  string
+		key   []leaf
+		value reflect.Value
+	}
+	var list []entry
+	for m := v.MapRange(); m.Next(); {
+		key := &reader{}
+		key.read(m.Key(), "", "", depth+1)
+		name := "["
+		for _, l := range key.leaves {
+			name += l.text + strconv.FormatInt(l.num, 10) + "]"
+		}
+		list = append(list, entry{name, key.leaves, m.Value()})
+	}
+	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	for _, e := range list {
+		for i, l := range e.key {
+			l.path, l.class = path+e.name+"key"+strconv.Itoa(i), class+"[]key"
+			x.leaves = append(x.leaves, l)
+		}
+		x.read(e.value, path+e.name+"=", class+"[]", depth+1)
+	}
+}
+
+// follow reads what a pointer points to, once.
+func (x *reader) follow(v reflect.Value, path, class string, depth int) {
+	if home := v.Type().Elem().PkgPath(); v.IsNil() || home == simPackage || home == "time" {
+		return
+	}
+	if x.seen == nil {
+		x.seen = map[reflect.Type][]reflect.Value{}
+	}
+	if slices.ContainsFunc(x.seen[v.Type()], v.Equal) {
+		return
+	}
+	x.seen[v.Type()] = append(x.seen[v.Type()], v)
+	x.read(v.Elem(), path+"*", class+"*", depth+1)
+}
+
+var simPackage = reflect.TypeFor[sim.Mutex]().PkgPath()
+
+func (x *reader) fields(v reflect.Value, path, class string, depth int) {
+	t := v.Type()
+	if t.PkgPath() == simPackage || t.PkgPath() == "sync" {
+		return
+	}
+	for i := range v.NumField() {
+		name := "." + t.Field(i).Name
+		x.read(v.Field(i), path+name, class+name, depth+1)
+	}
+}
