@@ -44,7 +44,10 @@ func (r *Runner) runUsers(p *Params, chooser sim.Chooser, want wanted) Outcome {
 	}
 	first, found := o.Result, slices.Clone(o.Violations)
 	first.Decisions = slices.Clone(first.Decisions)
-	r.learnHabits()
+	if r.learnHabits(); r.failedIn != nil {
+		o.Result, o.Violations = first, found
+		return o // the last that is run
+	}
 	r.replay.Reset(first.Decisions)
 	again := r.runOnce(p, &r.replay, want|record)
 	if again.Result.Events != first.Events || again.Result.Time != first.Time || again.Result.End != first.End {
@@ -94,8 +97,13 @@ func (r *Runner) learnHabits() {
 		p.Params.Modify, p.Params.FirstToken = 0, 1_000_003
 		r.watch = &model.Watch{Now: r.newest, Habits: r.habits}
 		c := r.seededBy(&p)
-		r.prepare(&p.Params, &c, record)
-		if res := r.world.Run(); res.End == sim.EndPanic || res.End == sim.EndLimit {
+		r.prepare(&p.Params, &c, record|digest)
+		switch res := r.world.Run(); {
+		case res.End == sim.EndPanic, res.End == sim.EndLimit:
+			return
+		case r.failed != nil && r.failed():
+			r.failedIn = &Recorded{Scenario: r.sc.Name, Revision: r.sc.Revision, Defects: r.opt.Defects, Params: p.Params,
+				Seed: seed, Schedule: slices.Clone(res.Decisions), Digest: res.Digest}
 			return
 		}
 	}

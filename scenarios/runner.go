@@ -47,6 +47,10 @@ type Runner struct {
 	cast            cast
 	watch           *model.Watch // of a user's store, in the run that is on; nil: none
 	habits          *model.Habits
+	// failed, if not nil, reports whether the user's code has marked its test as failed;
+	// failedIn is the run of learnHabits in which it did.
+	failed   func() bool
+	failedIn *Recorded
 }
 
 // Outcome is what one run came to.

@@ -121,6 +121,9 @@ func (u *userTest) marked(run *Recorded) string {
 	if u.config.failed == nil || !u.config.failed() {
 		return ""
 	}
+	if u.r.failedIn != nil {
+		run = u.r.failedIn
+	}
 	return fmt.Sprintf("seed %d: the store, or the function given to WithStore, marked this test as failed (t.Error, t.Fail) in this run, "+
 		"which is the last one; what it said is above\n%s", run.Seed, u.again(run))
 }

@@ -287,7 +287,7 @@ func TestUsersProperties(t *testing.T) {
 		options      []Option
 	}{
 		{"what breaks is not judged", "", []Option{twoSteps, WithProperties("token-order", "lease-identity")}},
-		{"what breaks is judged alone", "broke linearizable: ", []Option{twoSteps, WithProperties("linearizable")}},
+		{"what breaks is judged alone", "broke no-stale-write: ", []Option{twoSteps, WithProperties("no-stale-write")}},
 		{"no property has that name", "no-stale-write", []Option{twoSteps, WithProperties("no-stale-wrote")}},
 		{"there is none", "WithProperties: expected names of properties", []Option{twoSteps, WithProperties()}},
 		{"no store may crash", "WithStoreCrashes: expected WithStore", []Option{WithStoreCrashes()}},
