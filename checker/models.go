@@ -231,11 +231,15 @@ type survey struct {
 	canBeNil   bool // nil is written
 	failedCAS  int  // cas that failed without a reason
 	nilReads   int  // taken for reads of the initial value
+	// endless is the indexes at which operations on registers begin that never end.
+	endless []int64
 }
 
 func look(h history.Header, events Events) (survey, error) {
 	s := survey{header: h, events: events}
+	var open opTable[int64] // where operations on registers begin
 	err := events(func(e *history.Event) {
+		s.awaits(&open, e)
 		s.any = true
 		s.seen[e.F&127] = true
 		s.tokens = s.tokens || e.Token != 0
@@ -256,7 +260,30 @@ func look(h history.Header, events Events) (survey, error) {
 			s.view.Store = true
 		}
 	})
+	for i := range open.ops {
+		if o := &open.ops[i]; o.open {
+			s.endless = append(s.endless, o.rec)
+		}
+	}
+	slices.Sort(s.endless)
 	return s, err
+}
+
+// awaits notes where the operations on registers begin that are open.
+func (s *survey) awaits(open *opTable[int64], e *history.Event) {
+	if e.Type == history.Note || !onRegister(e.F) {
+		return
+	}
+	o := open.find(e.Op)
+	if e.Type != history.Invoke && o != nil {
+		open.remove(o)
+	} else if e.Type == history.Invoke {
+		if o != nil {
+			s.endless = append(s.endless, o.rec)
+		}
+		o, _ = open.add(e.Op)
+		o.rec = e.Index
+	}
 }
 
 // guess finds the model whose operations the history holds.

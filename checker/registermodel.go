@@ -5,8 +5,7 @@ import "staleproof/model/history"
 var registerModel = Model{
 	Name:      "register",
 	Guarantee: "Each resource behaves as one atomic register: a read returns the last value written.",
-	Doc: "Reads and writes, resource by resource: in linear time where no value is written again while it may still be " +
-		"read, else by porcupine. A write of unknown outcome may take effect at any " +
+	Doc: "Reads and writes, resource by resource, in one pass. A write of unknown outcome may take effect at any " +
 		"later time, or never; a failed operation had no effect.",
 	needs:  needsRegister,
 	judges: onRegister,
@@ -33,11 +32,11 @@ func needsRegister(s *survey) string {
 	return "reads and writes"
 }
 
-// judgeRegister judges by zones what zones can judge, and searches for the rest.
+// judgeRegister judges in one pass what a walk can judge, and searches for the rest.
 func judgeRegister(name string, look *survey, opt Options, r *Report) error {
 	ev := evidence{compares: opt.FailedCAS}
 	n := newNames(false)
-	z := newRegisterZones(name, n, opt.Init, ev)
+	z := newRegisters(name, n, opt.Init, ev, look.endless)
 	if err := look.events(z.observe); err != nil {
 		return err
 	}

@@ -260,6 +260,12 @@ func (s *search) place(sp spec, calls []call, until int64) *Violation {
 	return v
 }
 
+// unexplained says that no order explains a call.
+func (c *call) unexplained(property string, n *names) *Violation {
+	return newViolation(property, []int64{c.invoked, c.ended}, "no order of the operations explains %s by %s, #%d to #%d%s",
+		c.reply(), clientText(n.clients.list[c.client]), c.invoked, c.ended, inside(n.fences().list[c.fence]))
+}
+
 // reply describes a call and its outcome: "read -> 3".
 func (c *call) reply() string {
 	text := describeCall(c.f, c.value, c.expect, c.token)

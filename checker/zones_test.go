@@ -2,13 +2,11 @@ package checker
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"staleproof/model/history"
@@ -48,58 +46,6 @@ func listing(h *history.History) string {
 		fmt.Fprintf(&b, "#%d %s %v %v value=%v lease=%s\n", e.Index, e.Client, e.Type, e.F, e.Value, e.Lease)
 	}
 	return b.String()
-}
-
-// TestRegisterZonesAgreeWithSearch holds the two ways to judge a register
-// together: verdict, and the reply at which it breaks.
-func TestRegisterZonesAgreeWithSearch(t *testing.T) {
-	bad := 0
-	rapid.Check(t, func(t *rapid.T) {
-		next, failed := int64(0), make(map[int64]bool)
-		reads := rapid.SampledFrom([]int{2, 3, 6}).Draw(t, "range of reads")
-		h := drawHistory(t, 12, func(e *history.Event) {
-			if e.F = history.Read; rapid.Bool().Draw(t, "write") {
-				next++
-				e.F, e.Value = history.Write, history.IntValue(next)
-			}
-		}, func(e *history.Event) {
-			if e.F == history.Read && e.Type == history.OK {
-				e.Value = history.NilValue
-				if n := next - int64(rapid.IntRange(0, reads).Draw(t, "back")); n > 0 {
-					e.Value = history.IntValue(n)
-				}
-			}
-			if e.F == history.Write && e.Type == history.Fail {
-				failed[e.Value.Num] = true
-			}
-		})
-		got, err := Check(h, Options{Model: "register"})
-		if err != nil && len(h.Events) > 0 {
-			t.Fatal(err)
-		}
-		if len(h.Events) > 0 && got.Results[0].Steps != 0 {
-			t.Fatalf("searched although values are unique:\n%s", listing(h))
-		}
-		n := newNames(false)
-		calls, _ := registerCalls(EventsOf(h), evidence{}, n, math.MaxInt, allScopes)
-		s := search{property: "register", names: n, config: Config{Budget: DefaultBudget}, partial: true}
-		o, v := s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(history.NilValue)} })
-		if len(h.Events) > 0 && got.Outcome != o {
-			t.Fatalf("zones say %s, the search %s %+v:\n%s", got.Outcome, o, v, listing(h))
-		}
-		if o != Violated {
-			return
-		}
-		bad++
-		if len(failed) == 0 { // zones learn too late that the write of an answer failed
-			if diff := cmp.Diff([]Violation{*v}, got.Violations); diff != "" {
-				t.Fatalf("violation (-search +zones):\n%s%s", diff, listing(h))
-			}
-		}
-	})
-	if bad == 0 {
-		t.Error("no history was bad")
-	}
 }
 
 // TestTimelineForgets holds a timeline that forgets at every step against one
@@ -313,106 +259,6 @@ func TestLocksAgreeWithSearch(t *testing.T) {
 		if bad == 0 || good == 0 {
 			t.Errorf("%s: %d histories were good and %d bad", m.name, good, bad)
 		}
-	}
-}
-
-// emitRegister makes a long lawful history of a register whose values are unique
-// and which four clients read and write at the same time. Now and then a write
-// has no known outcome.
-func emitRegister(operations int64, observe func(*history.Event)) {
-	var e history.Event
-	index, value := int64(0), history.NilValue
-	names := []string{"A", "B", "C", "D"}
-	event := func(t history.Type, f history.F, op int64, v history.Value) {
-		index++
-		e = history.Event{Index: index, Process: names[op%4], Type: t, F: f, Op: op, Resource: "r", Value: v}
-		observe(&e)
-	}
-	for op := int64(4); op < operations; op += 4 {
-		written := history.IntValue(op)
-		event(history.Invoke, history.Read, op+1, history.Value{})
-		event(history.Invoke, history.Write, op, written)
-		event(history.Invoke, history.Read, op+2, history.Value{})
-		event(history.OK, history.Read, op+1, value)
-		event(history.OK, history.Read, op+2, written)
-		event(history.Invoke, history.Read, op+3, history.Value{})
-		if op%400 == 0 {
-			event(history.Info, history.Write, op, history.Value{})
-		} else {
-			event(history.OK, history.Write, op, written)
-		}
-		event(history.OK, history.Read, op+3, written)
-		value = written
-	}
-}
-
-// kept is how many values and operations are still kept.
-func (m *registerZones) kept() int {
-	n := len(m.begun) + m.open.used
-	for i := range m.scopes {
-		s := &m.scopes[i]
-		n += len(s.values) + len(s.zones) + len(s.fresh) + len(s.stale)
-	}
-	return n
-}
-
-func TestRegisterZonesForget(t *testing.T) {
-	m := newRegisterZones("register", newNames(false), history.NilValue, evidence{})
-	emitRegister(100_000, m.observe)
-	if m.found != nil || m.unclear {
-		t.Fatalf("%+v, unclear: %v", m.found, m.unclear)
-	}
-	if n := m.kept(); n > 500 {
-		t.Errorf("%d things are kept after 100,000 operations", n)
-	}
-}
-
-// A value may be written again once nobody can read it any more, and is searched
-// for only when somebody can.
-func TestRepeatedValues(t *testing.T) {
-	again := `
-		A invoke write op=1 value=1
-		A ok write op=1 value=1
-		A invoke write op=2 value=2
-		A ok write op=2 value=2
-		A invoke write op=3 value=1
-		A ok write op=3 value=1
-		A invoke read op=4
-		A ok read op=4 value=1
-	`
-	tests := []struct {
-		reason, events string
-		searched       bool
-	}{
-		{"it is gone", again, false},
-		{"a read of it is under way", "B invoke read op=9\n" + again + "B ok read op=9 value=1", true},
-		{"its own write is under way", "B invoke write op=9 value=1\n" + again + "B ok write op=9 value=1", true},
-		{"the initial value", "B invoke write op=9 value=nil\nB ok write op=9 value=nil", true},
-	}
-	for _, tt := range tests {
-		r, err := Check(parse(t, history.Header{}, tt.events), Options{Model: "register"})
-		if err != nil || r.Outcome != Satisfied || (r.Results[0].Steps > 0) != tt.searched {
-			t.Errorf("%s: %v, %s after %d steps, searched is %v", tt.reason, err, r.Outcome, r.Results[0].Steps, tt.searched)
-		}
-	}
-}
-
-// BenchmarkRegisterMillion judges a million operations on a register in one pass
-// and reports what stays in use.
-func BenchmarkRegisterMillion(b *testing.B) {
-	for b.Loop() {
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		m := newRegisterZones("register", newNames(false), history.NilValue, evidence{})
-		emitRegister(1_000_000, m.observe)
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		if m.found != nil || m.unclear {
-			b.Fatal("it is lawful")
-		}
-		b.ReportMetric(float64(int64(after.HeapInuse)-int64(before.HeapInuse))/1024, "KiB-kept")
-		b.ReportMetric(float64(m.kept()), "kept")
 	}
 }
 

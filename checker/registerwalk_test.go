@@ -1,0 +1,285 @@
+package checker
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"staleproof/model/history"
+)
+
+var registerHistories = flag.Int("registers", 4000, "random histories on which the walk over a register is held against porcupine")
+
+var registerOperations = flag.Int("register-operations", 1_000_000, "of each benchmark of a register")
+
+// registerRun makes histories of a register that clients use at the same time, and
+// what a wrong one would answer. A rand of a fixed seed makes the same each time.
+type registerRun struct {
+	*rand.Rand
+	clients, values      int
+	cas, unknown, failed int // of a hundred operations
+	deletes, unique      bool
+	observe              func(*history.Event)
+	index, op            int64
+	value                history.Value
+	open                 []pendingCall
+	names                []string
+}
+
+type pendingCall struct {
+	invoke history.Event
+	end    history.Event // once it took effect
+}
+
+func (r *registerRun) emit(e history.Event) {
+	r.index++
+	e.Index = r.index
+	r.observe(&e)
+}
+
+// run makes so many operations.
+func (r *registerRun) run(operations int) {
+	r.open = make([]pendingCall, r.clients)
+	busy := 0
+	for i := range r.clients {
+		r.names = append(r.names, fmt.Sprint("p", i))
+	}
+	for left := operations; left > 0 || busy > 0; {
+		switch c := &r.open[r.IntN(r.clients)]; {
+		case c.invoke.Op == 0 && left > 0:
+			left--
+			busy++
+			r.begin(c)
+		case c.invoke.Op == 0:
+		case c.end.Op == 0:
+			r.effect(c)
+		default:
+			busy--
+			r.emit(c.end)
+			*c = pendingCall{}
+		}
+	}
+}
+
+func (r *registerRun) drawn() history.Value {
+	if r.unique {
+		return history.IntValue(r.op)
+	}
+	if v := int64(r.IntN(r.values)); v > 0 {
+		return history.IntValue(v)
+	}
+	return history.NilValue
+}
+
+func (r *registerRun) begin(c *pendingCall) {
+	r.op++
+	c.invoke = history.Event{Process: r.names[r.IntN(len(r.names))], Type: history.Invoke, F: history.Read, Op: r.op, Resource: "r"}
+	switch e := &c.invoke; {
+	case r.IntN(100) < r.cas:
+		e.F, e.Expect, e.Value = history.CAS, r.drawn(), r.drawn()
+	case r.IntN(2) == 0:
+		e.F, e.Value = history.Write, r.drawn()
+	case r.deletes && r.IntN(10) == 0:
+		e.F = history.Delete
+	}
+	r.emit(c.invoke)
+}
+
+// effect lets an operation take effect, or not.
+func (r *registerRun) effect(c *pendingCall) {
+	c.end = c.invoke
+	e := &c.end
+	e.Type, e.Value = history.OK, history.Value{}
+	lost := r.IntN(100) < r.unknown
+	if lost {
+		e.Type = history.Info
+	}
+	switch {
+	case r.IntN(100) < r.failed:
+		e.Type, e.Error = history.Fail, "unavailable"
+		return
+	case lost && r.IntN(2) == 0: // without effect
+	case e.F == history.Read && !lost:
+		e.Value = r.value
+	case e.F == history.Write:
+		r.value = c.invoke.Value
+	case e.F == history.Delete:
+		r.value = history.NilValue
+	case e.F == history.CAS && sameValue(e.Expect, r.value):
+		r.value = c.invoke.Value
+	case e.F == history.CAS && !lost:
+		e.Type, e.Error = history.Fail, "mismatch"
+	}
+}
+
+// randomRegister makes a small history: of few values or unique ones, with or
+// without unknown outcomes and failures, and often with wrong answers.
+func randomRegister(seed uint64, cas bool) *history.History {
+	h := &history.History{}
+	r := &registerRun{Rand: rand.New(rand.NewPCG(seed, 7)), value: history.NilValue, observe: func(e *history.Event) { h.Events = append(h.Events, *e) }}
+	r.clients, r.values = 1+r.IntN(10), 2+r.IntN(4)
+	r.unknown, r.failed = r.IntN(2)*r.IntN(30), r.IntN(2)*r.IntN(20)
+	r.deletes, r.unique = r.IntN(3) == 0, r.IntN(5) == 0
+	if cas {
+		r.cas = 10 + r.IntN(60)
+	}
+	r.run(1 + r.IntN(40))
+	var reads []int
+	for i, e := range h.Events {
+		if e.Type == history.OK && e.F == history.Read {
+			reads = append(reads, i)
+		}
+	}
+	for n := r.IntN(3); n > 0 && len(reads) > 1; n-- {
+		from, to := reads[r.IntN(len(reads))], reads[r.IntN(len(reads))]
+		h.Events[to].Value = h.Events[from].Value
+	}
+	if r.IntN(4) == 0 { // the end of the history was not recorded
+		h.Events = h.Events[:1+r.IntN(len(h.Events))]
+	}
+	return h
+}
+
+// TestRegistersAgreeWithPorcupine holds the walk against porcupine: the verdict, and
+// the reply at which the history breaks.
+func TestRegistersAgreeWithPorcupine(t *testing.T) {
+	defer func(n int) { ample = n }(ample)
+	count := map[Outcome]int{}
+	doubted := 0
+	for seed := range uint64(*registerHistories) {
+		h := randomRegister(seed, false)
+		ample = 1 + int(seed%4)
+		m := walkOver(h)
+		n := newNames(false)
+		calls, _ := registerCalls(EventsOf(h), evidence{}, n, math.MaxInt, allScopes)
+		s := search{property: "register", names: n, config: Config{Budget: math.MaxInt64}}
+		o, want := s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(history.NilValue)} })
+		count[o]++
+		if m.unclear {
+			doubted++
+			continue
+		}
+		if diff := cmp.Diff(want, m.found); diff != "" {
+			t.Fatalf("seed %d: violation (-porcupine +walk):\n%s%s", seed, diff, listing(h))
+		}
+	}
+	if t.Log(count, doubted, "doubted"); *registerHistories > 1000 && (count[Satisfied] < *registerHistories/10 || count[Violated] < *registerHistories/10) {
+		t.Errorf("%v: the histories try too little", count)
+	}
+}
+
+func walkOver(h *history.History) *registers {
+	survey, _ := look(history.Header{}, EventsOf(h))
+	m := newRegisters("register", newNames(false), history.NilValue, evidence{}, survey.endless)
+	for i := range h.Events {
+		m.observe(&h.Events[i])
+	}
+	return m
+}
+
+// TestRegistersForget: what is kept does not grow with the history, also where a
+// read of long ago never ends.
+func TestRegistersForget(t *testing.T) {
+	for _, c := range []registerRun{{clients: 4, values: 3}, {clients: 4, unique: true}, {clients: 12, values: 5, unique: true, failed: 5}} {
+		h := history.History{Events: []history.Event{{Index: -1, Type: history.Invoke, F: history.Write, Op: -1, Resource: "r", Value: history.IntValue(-1)}}}
+		m := newRegisters("register", newNames(false), history.NilValue, evidence{}, []int64{-1})
+		m.observe(&h.Events[0])
+		c.Rand, c.value, c.observe = rand.New(rand.NewPCG(1, 2)), history.NilValue, m.observe
+		c.run(50_000)
+		if m.found != nil || m.unclear {
+			t.Fatalf("%+v, unclear: %v", m.found, m.unclear)
+		}
+		if n := m.kept(); n > 1000 {
+			t.Errorf("%d clients, unique values %v: %d things are kept after 50,000 operations", c.clients, c.unique, n)
+		}
+	}
+}
+
+// TestRegistersApart: a register that is left to porcupine does not hold up others.
+func TestRegistersApart(t *testing.T) {
+	h := parse(t, history.Header{}, `
+		A invoke cas op=1 r=x expect=nil value=1
+		A invoke write op=2 r=x value=1
+		B invoke write op=3 r=y value=1
+		C invoke read op=4 r=y
+		C ok read op=4 r=y value=1
+		C invoke read op=5 r=y
+		C ok read op=5 r=y value=2
+	`)
+	r, err := Check(h, Options{Model: "cas-register"})
+	if err != nil || len(r.Violations) != 1 || r.Violations[0].Events[1] != 7 || r.Results[0].Steps != 0 {
+		t.Errorf("expected the read of 2 violated without a search, found %v, %+v", err, r)
+	}
+}
+
+// TestRepeatedValues: no search is needed where values are written again while they
+// may still be read.
+func TestRepeatedValues(t *testing.T) {
+	again := `
+		A invoke write op=1 value=1
+		A ok write op=1 value=1
+		A invoke write op=2 value=2
+		A ok write op=2 value=2
+		A invoke write op=3 value=1
+		A ok write op=3 value=1
+		A invoke read op=4
+		A ok read op=4 value=1
+	`
+	for _, tt := range []struct {
+		reason, events string
+		want           Outcome
+	}{
+		{"it is gone", again, Satisfied},
+		{"a read of it is under way", "B invoke read op=9\n" + again + "B ok read op=9 value=1", Satisfied},
+		{"its own write is under way", "B invoke write op=9 value=1\n" + again + "B ok write op=9 value=1", Satisfied},
+		{"its own write never ends", "B invoke write op=9 value=2\n" + again + "A invoke read op=5\nA ok read op=5 value=2", Satisfied},
+		{"its own write failed", "B invoke write op=9 value=2\n" + again + "A invoke read op=5\nA ok read op=5 value=2\nB fail write op=9", Violated},
+		{"the initial value", "B invoke write op=9 value=nil\nB ok write op=9 value=nil", Satisfied},
+		{"one number of two operations: the first never ends", "B invoke write op=9 value=2\n" + again + "B invoke write op=9 value=3\nA invoke read op=5\nA ok read op=5 value=2\nB ok write op=9", Satisfied},
+	} {
+		r, err := Check(parse(t, history.Header{}, tt.events), Options{Model: "register"})
+		if err != nil || r.Outcome != tt.want || r.Results[0].Steps > 0 {
+			t.Errorf("%s: %v, %s after %d steps, want %s", tt.reason, err, r.Outcome, r.Results[0].Steps, tt.want)
+		}
+	}
+}
+
+// kept is how many things of operations and values are kept.
+func (m *registers) kept() int {
+	n := m.open.used + len(m.free)
+	for i := range m.scopes {
+		r := &m.scopes[i]
+		n += len(r.waiting) + len(r.walk.slots) + len(r.walk.kinds) + len(r.walk.values) + len(r.walk.open) + len(r.walk.lost) + len(r.walk.confs)
+	}
+	return n
+}
+
+// BenchmarkRegisterMillion judges a million operations on a register in one pass
+// and reports what stays in use.
+func BenchmarkRegisterMillion(b *testing.B) {
+	for _, c := range []registerRun{{clients: 5, values: 5}, {clients: 5, unique: true}, {clients: 50, values: 5}, {clients: 50, unique: true}, {clients: 5, values: 5, unknown: 2}} {
+		b.Run(fmt.Sprintf("clients=%d/values=%d/unknown=%d", c.clients, c.values, c.unknown), func(b *testing.B) {
+			for b.Loop() {
+				var before, after runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				m := newRegisters("register", newNames(false), history.NilValue, evidence{}, nil)
+				c.Rand, c.value, c.observe, c.op = rand.New(rand.NewPCG(1, 2)), history.NilValue, m.observe, 0
+				c.run(*registerOperations)
+				runtime.GC()
+				runtime.ReadMemStats(&after)
+				if m.found != nil || m.unclear {
+					b.Fatal("it is lawful")
+				}
+				b.ReportMetric(float64(int64(after.HeapInuse)-int64(before.HeapInuse))/1024, "KiB-kept")
+				b.ReportMetric(float64(m.kept()), "kept")
+				b.ReportMetric(float64(m.scopes[0].walk.widest), "configurations")
+			}
+		})
+	}
+}
