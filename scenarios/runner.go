@@ -271,7 +271,7 @@ func (r *Runner) explain(h *history.History, v checker.Violation) checker.Findin
 	if v.Property != PanicProperty {
 		return checker.Explain(h, v)
 	}
-	return checker.Finding{Violation: v, Guarantee: "No process panics."}
+	return checker.Finding{Violation: v, Guarantee: "No process panics, or waits for ever for a lock."}
 }
 
 // Decisions says in words which decisions there are: the parameters first, unless

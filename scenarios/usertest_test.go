@@ -332,3 +332,81 @@ func TestPlantedDefects(t *testing.T) {
 		t.Errorf("expected a property that is asked for to be judged, found %v\n%s", err, v.failure)
 	}
 }
+
+// locking is a store under a lock of its own, and of another.
+type locking struct {
+	twoStep
+	a, b    *sim.Mutex
+	twice   bool // Write takes the first lock again
+	leaves  bool // a refusal leaves it locked
+	crosses bool // a raise takes the locks in the other order
+}
+
+func (s *locking) Write(p *sim.Proc, r model.Request) model.Reply {
+	ctx := p.Context()
+	s.a.Lock(ctx)
+	if s.twice {
+		s.a.Lock(ctx)
+	}
+	p.Yield("between the locks")
+	s.b.Lock(ctx)
+	reply := s.twoStep.Write(p, r)
+	if s.leaves && reply.Status == model.StatusStale {
+		return reply
+	}
+	s.b.Unlock(ctx)
+	s.a.Unlock(ctx)
+	return reply
+}
+
+func (s *locking) Raise(p *sim.Proc, r model.Request) model.Reply {
+	ctx, first, second := p.Context(), s.a, s.b
+	if s.crosses {
+		first, second = second, first
+	}
+	first.Lock(ctx)
+	p.Yield("between the locks of a raise")
+	second.Lock(ctx)
+	reply := s.twoStep.Write(p, r)
+	second.Unlock(ctx)
+	first.Unlock(ctx)
+	return reply
+}
+
+// TestUsersDeadlock: tasks of a store that wait for each other for ever are a finding,
+// which says who waits for whom, and where.
+func TestUsersDeadlock(t *testing.T) {
+	store := func(s locking) Option {
+		s.atomic = true
+		return WithStore(func() model.StoreServer { c := s; c.a, c.b = sim.NewMutex(), sim.NewMutex(); return &c })
+	}
+	for _, x := range []struct {
+		reason string
+		store  Option
+		says   []string
+	}{
+		{"it locks twice", store(locking{twice: true}), []string{
+			"broke no-panic: deadlock in process store: task handle of write 301 (token 1) waits at usertest_test.go:", "(scenarios.(*locking).Write) for a lock that it has itself since usertest_test.go:"}},
+		{"it never unlocks", store(locking{leaves: true}), []string{
+			"broke no-panic: deadlock in process store: task handle of ", " for a lock that task handle of write ", " locked at usertest_test.go:", " and did not unlock before it ended"}},
+		{"it takes two in opposite order", store(locking{crosses: true}), []string{
+			"broke no-panic: deadlock in process store: task handle of ", "(scenarios.(*locking).Raise) for a lock that task handle of write ", "(scenarios.(*locking).Write) for a lock that task handle of raise "}},
+		{"it does none of this", store(locking{}), nil},
+	} {
+		v, err := outcomeOf(t, "", x.store)
+		if err != nil || x.says == nil && v.failure != "" {
+			t.Errorf("%s: %v\n%s", x.reason, err, v.failure)
+		}
+		for _, part := range x.says {
+			if !strings.Contains(unwrapped(v.failure), part) {
+				t.Errorf("%s: expected %q in\n%s", x.reason, part, v.failure)
+			}
+		}
+		if x.says == nil {
+			continue
+		}
+		if again, err := outcomeOf(t, tokenIn(v.failure), x.store); err != nil || brokenIn(again.failure) != "no-panic" {
+			t.Errorf("%s: expected the replay to show it again, found %v\n%s", x.reason, err, again.failure)
+		}
+	}
+}

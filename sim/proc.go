@@ -58,7 +58,8 @@ type Proc struct {
 	alarm    uint64 // the number of that entry; any other is stale
 	laterAt  int64  // the same for another entry, behind that one
 	later    uint64
-	mark     *Mark // for what it puts on the disk
+	mark     *Mark  // for what it puts on the disk
+	lock     *Mutex // that it waits for, or waited for last
 	ctx      procContext
 }
 
@@ -361,6 +362,9 @@ const maxUnwinds = 1000
 func (p *Proc) unwind() {
 	if p.w.wary > 0 || p.driving {
 		p.mustBeInside()
+	}
+	if p.w.panic != nil {
+		p.w.unwound(p)
 	}
 	if p.unwinds++; p.unwinds > maxUnwinds {
 		p.w.abandon(p)

@@ -250,7 +250,7 @@ func (p *Proc) die() { p.killed, p.living = true, nil }
 // free returns the record of a task that has ended.
 func (w *World) free(p *Proc) {
 	p.living, p.c, p.fn, p.ctxFn, p.runner, p.starter = nil, nil, nil, nil, nil, nil // p.n still tells whose it was
-	p.got, p.mark = Message{}, nil                                                   // of a wait that a crash ended
+	p.got, p.mark, p.lock = Message{}, nil, nil                                      // of a wait that a crash ended
 	p.killed, p.resting, p.driving, p.returned, p.unwinds = false, false, false, false, 0
 	p.steps = p.steps[:0]
 	p.alarm, p.later = 0, 0
@@ -310,6 +310,7 @@ func (p *Proc) end() {
 	}
 	if !p.killed {
 		n.forget(p)
+		n.leftLocked(p)
 	}
 	w.free(p)
 }

@@ -88,6 +88,8 @@ type Mutex struct {
 	owner   uint64 // the number of the task that holds it; 0: none
 	waiters []*Proc
 	at      uint64 // in a Cell: where the owner stood when it came to the lock
+	// Who locked it and where, if the run is recorded.
+	locker, locked string
 }
 
 // NewMutex returns an unlocked Mutex.
@@ -95,7 +97,8 @@ func NewMutex() *Mutex { return &Mutex{} }
 
 // Lock locks m, or returns ctx.Err() when ctx ends first. In a simulation waiters
 // are served in the order of their arrival. A task that ends without Unlock
-// leaves m locked.
+// leaves m locked. Who would wait for ever then, or because tasks wait for each other,
+// ends the run: see [Deadlock].
 func (m *Mutex) Lock(ctx context.Context) error {
 	p := FromContext(ctx)
 	if p == nil {
@@ -123,7 +126,13 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		m.take(p)
 		return nil
 	}
-	m.waiters = append(m.waiters, p)
+	if left == 0 {
+		if d := p.stuck(m); d != nil {
+			p.w.locked(p, p, d)
+			p.unwind()
+		}
+	}
+	m.waiters, p.lock = append(m.waiters, p), m
 	if !p.waitFor(waitLock, left) {
 		m.waiters = slices.DeleteFunc(m.waiters, func(q *Proc) bool { return q == p })
 		return context.DeadlineExceeded
@@ -156,7 +165,12 @@ func (m *Mutex) Unlock(ctx context.Context) {
 }
 
 // take makes p the owner of m.
-func (m *Mutex) take(p *Proc) { m.owner, m.at = p.number, p.pos }
+func (m *Mutex) take(p *Proc) {
+	m.owner, m.at = p.number, p.pos
+	if p.w.wants.Has(NoteSend) && p.w.cell() == nil {
+		m.keep(p)
+	}
+}
 
 // Yield marks a place where a simulated process may be paused or crash, or where
 // another task of it may run first; see [Proc.Yield]. Elsewhere it does nothing.

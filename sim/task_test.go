@@ -421,8 +421,8 @@ func TestMutexOutlives(t *testing.T) {
 		mu.Lock(p.Context())
 	})
 	want(t, got, `6 P: context deadline exceeded`)
-	if r.End != EndIdle {
-		t.Errorf("ended with %s, want idle: the owner left it locked", r.End)
+	if r.End != EndPanic || !strings.HasPrefix(r.Panic.Error(), "deadlock in process P: task main waits at task_test.go:") {
+		t.Errorf("ended with %s, %v, want a deadlock: the owner left it locked", r.End, r.Panic)
 	}
 }
 

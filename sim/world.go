@@ -77,6 +77,9 @@ func (p *Panic) Error() string {
 	if p.Value == nil {
 		return fmt.Sprintf("process %s (task %s) ended its goroutine (runtime.Goexit, as t.FailNow, t.Fatal and t.Skip do): return instead, or panic to report what is wrong", p.Process, p.Task)
 	}
+	if d, ok := p.Value.(*Deadlock); ok {
+		return fmt.Sprintf("deadlock in process %s: %v", p.Process, d)
+	}
 	return fmt.Sprintf("process %s (task %s) panicked: %v", p.Process, p.Task, p.Value)
 }
 
@@ -523,10 +526,16 @@ func (w *World) panicked(n *process, task string, self *Proc, value any, stack [
 	if w.panic != nil {
 		return
 	}
-	w.panic = &Panic{Process: n.name, Task: task, Value: value, Stack: ownStack(string(stack))}
+	w.panic = &Panic{Process: n.name, Task: task, Value: value}
 	label := fmt.Sprint(value)
-	if value == nil {
+	switch value.(type) {
+	case nil:
 		label = "runtime.Goexit"
+	case *Deadlock:
+		label = "deadlock" // who waits where is not known yet
+	}
+	if stack != nil {
+		w.panic.Stack = ownStack(string(stack))
 	}
 	w.note(Note{Kind: NotePanic, Proc: n.id, Label: label})
 	w.finish(EndPanic, self)

@@ -271,7 +271,11 @@ func (l *locks) Handle(p *sim.Proc, m sim.Message) {
 	}
 	p.Sleep(1)
 	ctx, _ := sim.WithTimeout(p.Context(), 1)
-	say(p, "%v", l[0].Lock(ctx) == nil)
+	locked := l[0].Lock(ctx) == nil
+	say(p, "%v", locked)
+	if locked {
+		l[0].Unlock(ctx)
+	}
 }
 
 func lockedOut(w *sim.World) {

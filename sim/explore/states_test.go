@@ -275,6 +275,29 @@ func TestPanicIsAViolation(t *testing.T) {
 	}
 }
 
+// TestDeadlockIsAViolation: tasks that wait for each other for ever are found.
+func TestDeadlockIsAViolation(t *testing.T) {
+	r, err := explore.Run(explore.System{Build: spawn(func(p *sim.Proc) {
+		a, b := sim.NewMutex(), sim.NewMutex()
+		p.Go("other", func(p *sim.Proc) { lockBoth(p, b, a) })
+		lockBoth(p, a, b)
+	}), Config: sim.Config{Timing: sim.Untimed}}, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Violation; v == nil || v.Property != "no-panic" || !strings.Contains(v.Message, "deadlock in process a: task ") || !strings.Contains(v.Message, " for a lock that task main has") {
+		t.Errorf("%+v", v)
+	}
+}
+
+func lockBoth(p *sim.Proc, first, second *sim.Mutex) {
+	first.Lock(p.Context())
+	p.Await(sim.Step{})
+	second.Lock(p.Context())
+	second.Unlock(p.Context())
+	first.Unlock(p.Context())
+}
+
 // TestFewestFaultsFirst has a violation that costs no fault and ten steps, and
 // one of a single fault and one step: the search prefers the first.
 func TestFewestFaultsFirst(t *testing.T) {
