@@ -231,6 +231,7 @@ type survey struct {
 	canBeNil   bool // nil is written
 	failedCAS  int  // cas that failed without a reason
 	nilReads   int  // taken for reads of the initial value
+	reentrant  reentry
 	// endless is the indexes at which operations on registers begin that never end.
 	endless []int64
 }
@@ -246,6 +247,7 @@ func look(h history.Header, events Events) (survey, error) {
 		s.granted = s.granted || e.Token != 0 && ((e.F == history.Acquire || e.F == history.Renew) && e.Type == history.OK || e.F == history.Grant || e.F == history.Renewed)
 		s.named = s.named || e.F == history.Acquire && e.ScopeName() != ""
 		s.leases = s.leases || e.Lease != ""
+		s.reentrant.observe(e)
 		switch {
 		case e.Type == history.Invoke:
 			s.operations++
@@ -292,6 +294,8 @@ func (s *survey) guess() (string, error) {
 	data := s.data() || s.seen[history.Raise] || s.seen[history.Batch]
 	noted := s.view.Coordinator || s.view.Store
 	switch {
+	case lease && !noted && !s.tokens && !s.leases && s.reentrant.found != nil:
+		return "", s.reentrant.found
 	case lease && !data && !noted && s.tokens && !s.leases && !s.named && !s.seen[history.Renew] && !s.seen[history.Release]:
 		return tokenSourceModel.Name, nil
 	case lease && !data && !noted && !s.tokens:

@@ -42,6 +42,18 @@ guessed from the operations, unless they are named. The file - is the standard
 input. Bad input does not hide the verdict on other files, but then nothing is
 written to files.
 
+A history of one's own has a header, and a line for each event in the order in
+which they happened: the beginning of an operation, and its end (ok, fail for
+one that had no effect, info where that is not known).
+
+  {"format":"staleproof.history/1"}
+  {"index":1,"process":"A","type":"invoke","f":"write","token":7,"value":1}
+  {"index":2,"process":"A","type":"ok","f":"write","token":7,"value":1}
+
+Operations are acquire, renew and release of a lease or a lock, and read, write,
+cas and delete; what each is about it names as its resource. Of Jepsen's
+operations value, token, lease, key, lock and owner are read.
+
 ` + modelsText(),
 		Example: `  staleproof check run.jsonl --explain
   staleproof check etcd_000.log --model cas-register
@@ -76,6 +88,7 @@ written to files.
 	f.StringVar(&o.model, "model", "", "what must hold (`MODEL`): "+strings.Join(modelNames(), ", "))
 	f.StringVar(&o.init, "init", "nil", "`VALUE` of every resource before the first event:\nnil by default, in a simulation's history 0")
 	f.StringVar(&o.failedCAS, "failed-cas", "nothing", "what a cas that failed without a reason did (`WHAT`): nothing,\nor compares: it found another value than it expected")
+	f.StringVar(&o.reading.Independent, "independent", "auto", "auto, or whether values are [key value], as those of\njepsen.independent (`WHETHER`): yes, no")
 	f.StringArrayVar(&o.reading.Ignore, "ignore-field", nil, "leave the field `NAME` of operations unread; may be repeated")
 	f.StringVar(&o.reading.Format, "format", "auto", "auto, or how it is written (`FORMAT`): "+strings.Join(history.Formats(), ", "))
 	f.Int64Var(&o.budget, "budget", checker.DefaultBudget, "`STEPS` at most of a search for a linear order")
@@ -115,6 +128,9 @@ func (o *checkOptions) options() (checker.Options, error) {
 	}
 	if o.failedCAS != "nothing" && o.failedCAS != "compares" {
 		return opt, usagef("--failed-cas: expected nothing or compares, found %q", o.failedCAS)
+	}
+	if !contains([]string{"auto", "yes", "no"}, o.reading.Independent) {
+		return opt, usagef("--independent: expected auto, yes or no, found %q", o.reading.Independent)
 	}
 	opt.FailedCAS = o.failedCAS == "compares"
 	if o.initNamed {
@@ -184,7 +200,7 @@ func judge(file string, o *checkOptions, opt checker.Options) (*judged, error) {
 	if file == stdinName {
 		file = "standard input"
 		var err error
-		if f.whole, err = readWhole(os.Stdin, file, o.reading); err != nil {
+		if f.whole, f.remarks, err = readWhole(os.Stdin, file, o.reading); err != nil {
 			return nil, err
 		}
 	} else if err := mustBeFile(file, "a history"); err != nil {
@@ -209,9 +225,8 @@ func judge(file string, o *checkOptions, opt checker.Options) (*judged, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	j := &judged{Report: &r, file: file, events: f.events, reason: undecided(&r)}
-	if o.initNamed {
-		j.init = o.init
-	}
+	j.options = o.again()
+	j.Notes = append(f.remarks, j.Notes...)
 	if len(r.Violations) == 0 {
 		return j, nil
 	}
@@ -222,12 +237,13 @@ func judge(file string, o *checkOptions, opt checker.Options) (*judged, error) {
 }
 
 // readWhole reads a history that cannot be read twice.
-func readWhole(r io.Reader, file string, how history.Reading) (*history.History, error) {
+func readWhole(r io.Reader, file string, how history.Reading) (*history.History, []string, error) {
 	source, err := history.NewSource(r, file, how)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return history.Gather(source)
+	h, err := history.Gather(source)
+	return h, history.Remarks(source), err
 }
 
 func countOf(list []string, s string) int {
@@ -246,7 +262,8 @@ type historyFile struct {
 	reading history.Reading
 	whole   *history.History // of what cannot be read twice; nil for a file
 	file    *history.File
-	events  int64 // read since the last call of source
+	events  int64    // read since the last call of source
+	remarks []string // on how it was read
 }
 
 func (f *historyFile) close() {
@@ -276,6 +293,7 @@ func (f *historyFile) source() (history.Source, error) {
 	next := func(e *history.Event) error {
 		err := file.Next(e)
 		if err == io.EOF {
+			f.remarks = history.Remarks(file)
 			f.close()
 		}
 		return err
@@ -308,7 +326,7 @@ type judged struct {
 	findings []told
 	reason   string // why it is inconclusive
 	advice   string // of a violated history, what another model says
-	init     string // the initial value that was named
+	options  string // those that the verdict depends on, for the command line
 }
 
 // explain tells how the history came to each violation. Of a long file only what
@@ -481,11 +499,25 @@ func (j *judged) report() reports.Run {
 // again is the command that judges the file as it was judged, where the reader of
 // a page has it: the folder says something of a machine.
 func (j *judged) again() string {
-	command := "staleproof check --model " + j.Model
-	if j.init != "" {
-		command += " --init " + quoted(j.init)
+	return "staleproof check --model " + j.Model + j.options + " " + quoted(filepath.Base(j.file))
+}
+
+// again writes the options that a verdict depends on.
+func (o *checkOptions) again() string {
+	text := ""
+	if o.initNamed {
+		text += " --init " + quoted(o.init)
 	}
-	return command + " " + quoted(filepath.Base(j.file))
+	if o.failedCAS != "nothing" {
+		text += " --failed-cas " + o.failedCAS
+	}
+	if o.reading.Independent != "auto" {
+		text += " --independent " + o.reading.Independent
+	}
+	for _, name := range o.reading.Ignore {
+		text += " --ignore-field " + quoted(name)
+	}
+	return text
 }
 
 // quoted quotes an argument for a shell, where it must be.

@@ -27,6 +27,7 @@ type ednSource struct {
 func openEDN(r io.Reader, file string, how *Reading) (Source, error) {
 	s := &ednSource{entries: newEntryReader(r, file)}
 	s.parser.names.ignore = how.Ignore
+	s.jepsen.keys.say(how.Independent)
 	return s, nil
 }
 
@@ -34,32 +35,26 @@ func (s *ednSource) Header() Header { return Header{Format: Format} }
 
 func (s *ednSource) Next(e *Event) error {
 	if s.err == nil {
-		s.err = s.next(e)
+		s.err = s.jepsen.next(e, s.entries.file, s.read)
 	}
 	return s.err
 }
 
-func (s *ednSource) next(e *Event) error {
-	for {
-		text, line, err := s.entries.nextEDN()
-		if err != nil {
-			return at(s.jepsen.end(err, s.n), s.entries.file, s.entries.line)
-		}
-		p := &s.parser
-		p.onEntry(text)
-		err = p.operation()
-		ok := false
-		if err == nil {
-			ok, err = s.jepsen.event(e, s.n, p)
-		}
-		if err != nil {
-			return at(err, s.entries.file, line+bytes.Count(text[:p.at], newline))
-		}
-		s.n++
-		if ok {
-			return at(s.jepsen.pairs.Check(e), s.entries.file, line)
-		}
+func (s *ednSource) remarks() []string { return s.jepsen.remarks() }
+
+// read reads the next entry. It returns false for one that is no event.
+func (s *ednSource) read(e *Event) (line int, ok bool, err error) {
+	text, line, err := s.entries.nextEDN()
+	if err != nil {
+		return 0, false, at(s.jepsen.end(err, s.n), s.entries.file, s.entries.line)
 	}
+	p := &s.parser
+	p.onEntry(text)
+	if err = p.operation(); err == nil {
+		ok, err = s.jepsen.event(e, s.n, p)
+	}
+	s.n++
+	return line, ok, at(err, s.entries.file, line+bytes.Count(text[:p.at], newline))
 }
 
 // ednParser reads one entry. It may rely on what the scanner found out: the
@@ -82,7 +77,8 @@ type span struct{ from, to int }
 
 // operation finds the fields of an operation.
 func (p *ednParser) operation() error {
-	p.fields, p.names.unread = [jepsenFieldCount]span{}, ""
+	p.fields = [jepsenFieldCount]span{}
+	p.names.reset()
 	namespace, err := p.prefixes()
 	if err != nil {
 		return err
@@ -189,8 +185,13 @@ func (p *ednParser) encoded(f jepsenField) error {
 
 func (p *ednParser) pair(old, value *Value) (bool, error) {
 	field := p.fields[jepsenValue]
-	p.at = field.from
-	if c := p.peek(); field == (span{}) || c != '[' && c != '(' {
+	if p.at = field.from; field == (span{}) {
+		return false, nil
+	}
+	if err := p.mapEntry(); err != nil {
+		return false, err
+	}
+	if c := p.peek(); c != '[' && c != '(' {
 		return false, nil
 	}
 	p.at++
@@ -211,6 +212,25 @@ func (p *ednParser) pair(old, value *Value) (bool, error) {
 	return true, p.encoded(jepsenValue)
 }
 
+// mapEntry skips the tag that says of a vector that it is a key and its value.
+func (p *ednParser) mapEntry() error {
+	from := p.at
+	if p.peek() != '#' || !p.has(2) || ednClass[p.buf[p.at+1]] != ednWord {
+		return nil
+	}
+	p.ednToken()
+	if !isMapEntry(p.buf[from:p.at]) {
+		p.at = from
+		return nil
+	}
+	p.names.mapEntry = true
+	return p.ednSpace()
+}
+
+func isMapEntry(tag []byte) bool {
+	return bytes.HasPrefix(tag, []byte("#jepsen.independent")) || bytes.HasSuffix(tag, []byte("MapEntry"))
+}
+
 func (p *ednParser) isKeyword() bool {
 	field := p.fields[jepsenValue]
 	return field != (span{}) && p.buf[field.from] == ':'
@@ -228,7 +248,7 @@ func (p *ednParser) source() string {
 func (p *ednParser) mistake(f jepsenField, what, hint string) error {
 	if p.fields[f] == (span{}) {
 		p.at = 0
-		return &SyntaxError{Expected: what + " under :" + jepsenFieldNames[f], Found: "an operation without it", Hint: hintMissing(f, hint)}
+		return &SyntaxError{Expected: what + " under :" + jepsenFieldNames[f], Found: "an operation without it", Hint: hintMissing(f, hint, p.names.hint(exampleEDN))}
 	}
 	p.at = p.fields[f].from
 	return p.ednExpected(what+" under :"+jepsenFieldNames[f], hint)
@@ -374,6 +394,10 @@ func (p *ednParser) appendTagged(depth int) error {
 	}
 	if namespace, ok := bytes.CutPrefix(tag, []byte("#:")); ok && p.peek() == '{' {
 		return p.appendMap(depth, string(bytes.TrimPrefix(namespace, []byte(":"))))
+	}
+	if isMapEntry(tag) && (p.peek() == '[' || p.peek() == '(') {
+		p.names.mapEntry = p.names.mapEntry || depth == 0
+		return p.appendForm(depth)
 	}
 	p.raw = append(appendString(append(p.raw, '{'), tag), ':')
 	err := p.appendForm(depth + 1)

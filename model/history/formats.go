@@ -90,6 +90,12 @@ func openReader(r io.Reader, file string, _ *Reading) (Source, error) {
 //   - another text: the identity of the lease;
 //   - a map of the fields above (Hazelcast's clients answer so).
 //
+// The values of jepsen.independent's tests are [key value], of a cas [key [old new]]:
+// key is the Resource. A history is read so when an operation tells: a read that
+// is invoked with [key nil], a cas of [key [old new]], or the tag of a MapEntry.
+// Then all operations must be so; see [Reading]. Where the value of an operation
+// on a lock is [name nil] it is that of [name answer] too.
+//
 // Data that name no resource have the Scope of the first lock that was named
 // before them: it is taken to protect them. Where there are several locks, data
 // with tokens have to name what they are about.
@@ -138,7 +144,7 @@ func detect(head []byte) (*format, error) {
 			return f, nil
 		}
 	}
-	found, hint := "a file that begins with "+quote(firstLine(text)), "name the format with --format"
+	found, hint := "a file that begins with "+quote(firstLine(text)), "write the beginning and the end of each operation on a line, as "+exampleJSON+"; staleproof check --help shows more, and --format names a format"
 	switch {
 	case InUTF16(head):
 		found, hint = inUTF16, asUTF8
@@ -172,6 +178,9 @@ type Reading struct {
 	Format string
 	// Ignore names fields of Jepsen's operations that are not read.
 	Ignore []string
+	// Independent says whether the values of Jepsen's operations are [key value],
+	// as jepsen.independent has them: yes, no, or empty to find out.
+	Independent string
 }
 
 // NewSource begins to read a history. The file's name is for errors.

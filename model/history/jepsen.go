@@ -18,6 +18,7 @@ type jepsen struct {
 	digits []byte
 	// open has what the operations that have not ended were invoked with, by process.
 	open      map[string]request
+	keys      keys
 	protected protected
 }
 
@@ -25,6 +26,7 @@ type jepsen struct {
 type request struct {
 	resource, scope, client string
 	value                   Value // of an operation on a lock
+	keyed                   bool  // it is [name nil]
 }
 
 // jepsenEntry is one operation as it is written down.
@@ -78,6 +80,35 @@ func jepsenFault(f, text string) F {
 	return jepsenFaults[f]
 }
 
+// next sets *e to the next event that read finds, with the line where it stands.
+func (j *jepsen) next(e *Event, file string, read func(*Event) (line int, ok bool, err error)) error {
+	for {
+		line, ok := j.keys.release(e)
+		var err error
+		if !ok {
+			line, ok, err = read(e)
+		}
+		switch {
+		case err == io.EOF && j.keys.mode == keysDoubtful:
+			if err := j.keys.finish(); err != nil {
+				return at(err, file, line)
+			}
+			continue
+		case err != nil:
+			return err
+		case !ok || j.keys.hold(e, line):
+			continue
+		}
+		if err = j.keys.split(e); err == nil {
+			err = j.protected.by(e)
+		}
+		if err == nil {
+			err = j.pairs.Check(e)
+		}
+		return at(err, file, line)
+	}
+}
+
 // event reads entry number n of a history, from 0. It returns false for one
 // that is no event. What the entries before it left open decides with it.
 func (j *jepsen) event(e *Event, n int64, entry jepsenEntry) (bool, error) {
@@ -108,10 +139,8 @@ func (j *jepsen) event(e *Event, n int64, entry jepsenEntry) (bool, error) {
 		return false, unreadField(name)
 	}
 	j.found = true
-	if err := j.operation(e, f, entry); err != nil {
-		return false, err
-	}
-	return true, j.protected.by(e, entry)
+	j.keys.tagged = entry.named().mapEntry
+	return true, j.operation(e, f, entry)
 }
 
 const expectedOperation = "an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation"
@@ -213,7 +242,7 @@ func (j *jepsen) operation(e *Event, f string, entry jepsenEntry) error {
 	if j.open == nil {
 		j.open = make(map[string]request)
 	}
-	j.open[e.Process] = request{e.Resource, e.Scope, e.Client, asked.value}
+	j.open[e.Process] = request{e.Resource, e.Scope, e.Client, asked.value, asked.keyed}
 	return nil
 }
 
@@ -231,29 +260,23 @@ func (j *jepsen) value(e *Event, f string, asked *request, entry jepsenEntry) (e
 		return nil
 	case e.F.IsLease():
 		return j.lock(e, f, asked, entry)
-	case e.F == Read && e.Type != OK:
-		return unkeyed(e, entry)
+	case e.F == Read && failed:
+		return nil
 	case e.F == CAS:
 		return cas(e, entry)
 	}
 	if e.Value, err = entry.read(jepsenValue); err != nil {
 		return err
 	}
-	if e.Value.Kind == Absent && (e.Type == OK && e.F == Read || e.Type == Invoke && e.F == Write) {
+	switch invoked := e.Type == Invoke; {
+	case e.Value.Kind == Absent && (e.Type == OK && e.F == Read || invoked && e.F == Write):
 		return entry.mistake(jepsenValue, "the value of the "+e.F.String(), "say nil, or null in JSON, where there is none")
+	case e.Value.isTransaction():
+		return entry.mistake(jepsenValue, "the value of one register", unknownOperation("txn"))
+	case invoked && e.F == Read && e.Value.Kind != Raw: // [key nil] means something, a value nothing
+		e.Value = Value{}
 	}
 	return nil
-}
-
-// unkeyed refuses a read of [key nil], as jepsen.independent invokes one: the
-// registers of all keys, judged as one, would be found violated.
-func unkeyed(e *Event, entry jepsenEntry) error {
-	var key, value Value
-	if ok, err := entry.pair(&key, &value); e.Type != Invoke || err != nil || !ok || value != NilValue {
-		return err
-	}
-	return entry.mistake(jepsenValue, "nil, as a read of one register is invoked with",
-		"write the operations on each key of jepsen.independent to a file of their own")
 }
 
 // cas reads the [old new] of a compare-and-set. Its end need not repeat it.
@@ -277,17 +300,14 @@ func (v Value) plain() string {
 	return v.String()
 }
 
-const (
-	hintEntry     = "correct the entry, or record the history again"
-	hintOperation = "every operation has a type, an f and a process"
-)
+const hintEntry = "correct the entry, or record the history again"
 
 // hintMissing is what to do about a field that is not there.
-func hintMissing(f jepsenField, hint string) string {
-	if f == jepsenValue {
-		return hint
+func hintMissing(f jepsenField, hint, operation string) string {
+	if f == jepsenProcess || f == jepsenType || f == jepsenF {
+		return operation
 	}
-	return hintOperation
+	return hint
 }
 
 // brief returns the text as it is, or its beginning when it is long: what a

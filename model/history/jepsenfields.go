@@ -63,12 +63,31 @@ type jepsenNamed struct {
 	unread string // the entry's first field that is neither read nor without meaning
 	ignore []string
 	known  map[string]meaning
+	// What else the names of the entry tell.
+	mapEntry bool // its value has the tag of a key and its value
+	whole    bool // it is a record of a whole operation
+	results  bool // it is what a test concluded
+}
+
+// reset makes ready for the next entry.
+func (n *jepsenNamed) reset() { n.unread, n.mapEntry, n.whole, n.results = "", false, false, false }
+
+// hint says what to do about a field that every operation has, and this one lacks.
+func (n *jepsenNamed) hint(example string) string {
+	switch {
+	case n.results:
+		return "this is what a test concluded: give its history"
+	case n.whole:
+		return "write the beginning and the end of each operation, in the order of time, as " + example + " and the same with ok for invoke"
+	}
+	return "every operation has a type, an f and a process, such as " + example
 }
 
 // meaning is what a name was found to mean.
 type meaning struct {
 	field         jepsenField
 	read, skipped bool
+	whole         bool // of a record of a whole operation
 }
 
 // field returns the field of that name; ok is false for one that is not read.
@@ -78,6 +97,7 @@ func (n *jepsenNamed) field(name []byte) (f jepsenField, ok bool) {
 		plain := plainField(name)
 		m.field, m.read = jepsenFieldByName[plain]
 		m.skipped = meaningless[plain[strings.LastIndexByte(plain, '/')+1:]] // whatever its namespace
+		m.whole = wholeOperation[plain]
 		for _, ignored := range n.ignore {
 			if ignored == string(name) {
 				m.read, m.skipped = false, true
@@ -94,11 +114,16 @@ func (n *jepsenNamed) field(name []byte) (f jepsenField, ok bool) {
 	if !m.read && !m.skipped && n.unread == "" {
 		n.unread = string(name)
 	}
+	n.whole = n.whole || m.whole
+	n.results = n.results || string(name) == "valid?"
 	return m.field, m.read
 }
 
 // unreadField is the error that an operation has a field of unknown meaning.
 func unreadField(name string) error {
+	if kind := otherFields[plainField([]byte(name))]; kind != "" {
+		return &SyntaxError{Expected: "the history of a register or a lock", Found: "the field " + quote(name), Hint: notJudged(kind)}
+	}
 	return &SyntaxError{
 		Expected: "beside the value a token, lease, key, lock or owner", Found: "the field " + quote(name),
 		Hint: "it may matter to the verdict: rename it to one of these, or leave it unread with --ignore-field " + name,
@@ -122,7 +147,9 @@ func beside(e *Event, entry jepsenEntry) error {
 		if v, err = entry.read(text.field); err != nil {
 			return err
 		}
-		*text.to = v.plain()
+		if *text.to = v.plain(); text.field == jepsenResource || text.field == jepsenLock {
+			*text.to = v.name()
+		}
 	}
 	switch {
 	case !e.F.IsLease() || e.Scope == "":
@@ -162,8 +189,10 @@ type protected struct {
 	fenced  bool   // with tokens
 }
 
-func (p *protected) by(e *Event, entry jepsenEntry) error {
+func (p *protected) by(e *Event) error {
 	switch {
+	case !e.F.IsOperation():
+		return nil
 	case e.F.IsLease() && e.Resource == "":
 	case e.F.IsLease() && p.lock == "":
 		p.lock = e.Resource
@@ -179,7 +208,10 @@ func (p *protected) by(e *Event, entry jepsenEntry) error {
 		p.fenced = p.fenced || e.Token != 0
 	}
 	if p.several && p.fenced {
-		return entry.mistake(jepsenF, "the resource of each operation with a token, where there are several locks", "say under key, or under lock, what it is about")
+		return &SyntaxError{
+			Expected: "a key of each operation with a token, where there are several locks", Found: "operations without",
+			Hint: "say under key, or under lock, what each is about",
+		}
 	}
 	return nil
 }

@@ -28,6 +28,7 @@ type jepsenJSON struct {
 func openJepsenJSON(r io.Reader, file string, how *Reading) (Source, error) {
 	s := &jepsenJSON{entries: newEntryReader(r, file)}
 	s.entry.names.ignore = how.Ignore
+	s.jepsen.keys.say(how.Independent)
 	return s, nil
 }
 
@@ -35,32 +36,26 @@ func (s *jepsenJSON) Header() Header { return Header{Format: Format} }
 
 func (s *jepsenJSON) Next(e *Event) error {
 	if s.err == nil {
-		s.err = s.next(e)
+		s.err = s.jepsen.next(e, s.entries.file, s.read)
 	}
 	return s.err
 }
 
-func (s *jepsenJSON) next(e *Event) error {
-	for {
-		text, line, err := s.entries.nextJSON()
-		if err != nil {
-			return at(s.jepsen.end(err, s.n), s.entries.file, s.entries.line)
-		}
-		p := &s.entry
-		p.reset(text)
-		err = p.operation()
-		ok := false
-		if err == nil {
-			ok, err = s.jepsen.event(e, s.n, p)
-		}
-		if err != nil {
-			return at(err, s.entries.file, line+bytes.Count(text[:min(p.at, len(text))], newline))
-		}
-		s.n++
-		if ok {
-			return at(s.jepsen.pairs.Check(e), s.entries.file, line)
-		}
+func (s *jepsenJSON) remarks() []string { return s.jepsen.remarks() }
+
+// read reads the next entry. It returns false for one that is no event.
+func (s *jepsenJSON) read(e *Event) (line int, ok bool, err error) {
+	text, line, err := s.entries.nextJSON()
+	if err != nil {
+		return 0, false, at(s.jepsen.end(err, s.n), s.entries.file, s.entries.line)
 	}
+	p := &s.entry
+	p.reset(text)
+	if err = p.operation(); err == nil {
+		ok, err = s.jepsen.event(e, s.n, p)
+	}
+	s.n++
+	return line, ok, at(err, s.entries.file, line+bytes.Count(text[:min(p.at, len(text))], newline))
 }
 
 // nextJSON finds the next entry. It is valid until the next call.
@@ -168,7 +163,8 @@ func (p *jsonEntry) named() *jepsenNamed { return &p.names }
 
 // operation finds the fields of an operation.
 func (p *jsonEntry) operation() error {
-	p.fields, p.names.unread = [jepsenFieldCount]span{}, ""
+	p.fields = [jepsenFieldCount]span{}
+	p.names.reset()
 	if err := p.open(); err != nil {
 		return err
 	}
@@ -178,7 +174,7 @@ func (p *jsonEntry) operation() error {
 			return withoutLine(err)
 		}
 		f, known := p.names.field(key)
-		if name := string(key); name == "scope" || name == "op" {
+		if name := string(key); name == "scope" || name == "op" && isDigit(p.peek()) {
 			return &SyntaxError{
 				Expected: "an operation of Jepsen's, which has no field " + strconv.Quote(name), Found: "an event of " + Format,
 				Hint: `put its header {"format":"` + Format + `"} before the first event`,
@@ -308,7 +304,7 @@ func (p *jsonEntry) source() string {
 func (p *jsonEntry) mistake(f jepsenField, expected, hint string) error {
 	if p.field = jepsenFieldNames[f]; p.fields[f] == (span{}) {
 		p.at = 0
-		return &SyntaxError{Expected: expected + " in field " + strconv.Quote(p.field), Found: "an operation without it", Hint: hintMissing(f, hint)}
+		return &SyntaxError{Expected: expected + " in field " + strconv.Quote(p.field), Found: "an operation without it", Hint: hintMissing(f, hint, p.names.hint(exampleJSON))}
 	}
 	p.at = p.fields[f].from
 	return p.expected(expected, hint)

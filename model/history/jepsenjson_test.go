@@ -105,7 +105,7 @@ func TestJepsenJSONRefuses(t *testing.T) {
 		{"no value", op("\"value\":\n"), `run.jsonl:3: expected a value, found '}'` + rfc},
 		{"two values", op("\"node\":1\n2"), `run.jsonl:3: expected a comma or the end of the object, found the number 2` + rfc},
 		{"field twice", op("\n\"process\":2"), `run.jsonl:3: expected each field once, found the field "process" again` + entry},
-		{"no type", "\n{\"f\":\"read\",\n\"process\":1}", `run.jsonl:2: expected a type in field "type", found an operation without it; every operation has a type, an f and a process`},
+		{"no type", "\n{\"f\":\"read\",\n\"process\":1}", `run.jsonl:2: expected a type in field "type", found an operation without it; every operation has a type, an f and a process, such as {"process":0,"type":"invoke","f":"write","value":1}`},
 		{"misspelt type", "{\"f\":\"read\",\"process\":1,\n\"type\":\"invok\"}", `run.jsonl:2: expected a type in field "type", found the string "invok"; did you mean invoke?`},
 		{"unknown operation", "{\"type\":\"invoke\",\"process\":1,\n\"f\":\"txn\"}", `run.jsonl:2: expected an operation on a register or a lock (read write cas delete acquire release renew), or a read-operation in field "f", found the string "txn"; this is a history of transactions, which Elle judges, and is not judged here: only registers, locks, leases and tokens are`},
 		{"no process", "{\"f\":\"read\",\"type\":\"ok\",\"process\":null}", `run.jsonl:1: expected the number of a process, from 0, or its name in field "process", found null` + entry},
@@ -121,7 +121,7 @@ func TestJepsenJSONRefuses(t *testing.T) {
 		{"value that is no JSON", op("\"value\":\n[1,nil]"), `run.jsonl:3: expected a JSON value in field "value", found nil` + rfc},
 		{"value with a bad escape", op("\"value\":\"\\q\""), `run.jsonl:2: expected a JSON escape in field "value", found "\\q"; write a backslash as \\`},
 		{"cas of one value", "{\"type\":\"invoke\",\"f\":\"cas\",\"process\":1,\"value\":[1]}", `run.jsonl:1: expected [old new] for a cas in field "value", found an array` + entry},
-		{"registers by key", "{\"type\":\"invoke\",\"f\":\"read\",\"process\":1,\"value\":[1,null]}", `run.jsonl:1: expected nil, as a read of one register is invoked with in field "value", found an array; write the operations on each key of jepsen.independent to a file of their own`},
+		{"registers by key and without", "{\"type\":\"invoke\",\"f\":\"read\",\"process\":1,\"value\":[1,null]}\n{\"type\":\"ok\",\"f\":\"read\",\"process\":1,\"value\":1}", `run.jsonl:2: expected [key value] for a read, found 1; operations before have keys, as those of jepsen.independent: write all values so, or say --independent no`},
 		{"ok without invoke", "[\n{\"type\":\"ok\",\n\"f\":\"write\",\"process\":1}]", `run.jsonl:2: expected an invoke of write by process "1" before its end, found the ok alone; record each operation's beginning too, in the order in which things happened`},
 		{"entry without end", "[{\"a\":\"" + strings.Repeat("x", MaxEntry), "run.jsonl:1: expected an operation of at most 16777216 bytes, found a longer one; write long values as a digest of them"},
 	}

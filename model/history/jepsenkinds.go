@@ -4,7 +4,7 @@ package history
 // operation that tells them.
 var otherTests = map[string]string{
 	"txn":      "a history of transactions, which Elle judges",
-	"append":   "a history of transactions that append to lists, which Elle judges",
+	"append":   "a history of appends, to texts or to the lists of transactions, which Elle judges",
 	"transfer": "the history of a bank test, which judges totals over accounts",
 	"add":      "the history of a set or a counter", "add-element": "the history of a set", "remove": "the history of a set",
 	"inc": "the history of a counter", "increment": "the history of a counter",
@@ -31,7 +31,7 @@ var otherNames = map[string]string{
 // unknownOperation says what to do about an operation of that name.
 func unknownOperation(f string) string {
 	if kind := otherTests[f]; kind != "" {
-		return "this is " + kind + ", and is not judged here: only registers, locks, leases and tokens are"
+		return notJudged(kind)
 	}
 	near := otherNames[f]
 	if near == "" {
@@ -42,3 +42,26 @@ func unknownOperation(f string) string {
 	}
 	return "judge histories of other objects with the tests that recorded them"
 }
+
+func notJudged(kind string) string {
+	return "this is " + kind + ", and is not judged here: only registers, locks, leases and tokens are"
+}
+
+// otherFields tell histories that no model here judges.
+var otherFields = map[string]string{
+	"permits": "the history of a semaphore", "permit": "the history of a semaphore",
+	"reentrant": "the history of a re-entrant lock", "holdcount": "the history of a re-entrant lock", "depth": "the history of a re-entrant lock",
+	"account": "the history of a bank test", "balance": "the history of a bank test", "amount": "the history of a bank test",
+	"queue": "the history of a queue", "topic": "the history of a log or a queue", "offset": "the history of a log or a queue",
+	"txn": "a history of transactions, which Elle judges", "mops": "a history of transactions, which Elle judges",
+}
+
+// wholeOperation has the fields of records that hold an operation from its
+// beginning to its end, as porcupine's do.
+var wholeOperation = setOf(`call return input output clientid calltime returntime begin finish completed`)
+
+// How to write an operation down.
+const (
+	exampleJSON = `{"process":0,"type":"invoke","f":"write","value":1}`
+	exampleEDN  = `{:process 0, :type :invoke, :f :write, :value 1}`
+)

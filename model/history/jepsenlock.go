@@ -1,5 +1,10 @@
 package history
 
+import (
+	"strconv"
+	"strings"
+)
+
 // lock reads the value of an operation on a lock: of an invoke the name of the
 // lock, of an ok the answer.
 func (j *jepsen) lock(e *Event, f string, asked *request, entry jepsenEntry) error {
@@ -17,9 +22,15 @@ func (j *jepsen) lock(e *Event, f string, asked *request, entry jepsenEntry) err
 		return nil
 	case e.Type == Invoke:
 		asked.value = v
+		if name, rest, ok := j.keys.pair(v); ok && rest == NilValue { // as jepsen.independent has it
+			asked.keyed, v = true, name
+		}
 		return j.name(e, v, entry)
 	case v == asked.value:
 		return nil // what the invoke said, again
+	}
+	if name, answer, ok := j.keys.pair(v); ok && asked.keyed && name.name() == e.Resource {
+		v = answer
 	}
 	return j.answer(e, v, entry)
 }
@@ -41,9 +52,19 @@ func (j *jepsen) name(e *Event, v Value, entry jepsenEntry) error {
 
 func (v Value) isMap() bool { return v.Kind == Raw && v.Str[0] == '{' }
 
+// name is v as the name of a resource: of two values that differ, the names differ.
+func (v Value) name() string {
+	if v.Kind == Text && v.Str != "" && strings.IndexByte("-0123456789[{", v.Str[0]) >= 0 {
+		if n, err := strconv.ParseInt(v.Str, 10, 64); err == nil && strconv.FormatInt(n, 10) == v.Str || v.Str[0] > '9' {
+			return strconv.Quote(v.Str)
+		}
+	}
+	return v.plain()
+}
+
 // named takes v for the name of the lock, and returns false if it has another.
 func (e *Event) named(v Value) bool {
-	name := v.plain()
+	name := v.name()
 	if e.Resource == "" {
 		e.Resource = name
 	}
@@ -56,7 +77,7 @@ func (j *jepsen) answer(e *Event, v Value, entry jepsenEntry) error {
 	case !v.some() || v == TextValue("true") || v == Value{Kind: Raw, Str: "true"}:
 	case v == TextValue("") || v == TextValue("false") || v == Value{Kind: Raw, Str: "false"}:
 		e.Type, e.Error = Fail, "refused"
-	case v.Kind == Text && v.Str == e.Resource || e.F == Release && v.Kind != Raw:
+	case v.Kind == Text && v.name() == e.Resource || e.F == Release && v.Kind != Raw:
 	case v.Kind == Text && (e.Lease == "" || e.Lease == v.Str):
 		e.Lease = v.Str
 	case v.Kind == Int && (e.Token == 0 || e.Token == Token(v.Num)):

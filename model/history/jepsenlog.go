@@ -27,37 +27,34 @@ type jepsenLog struct {
 	err    error
 }
 
-func openJepsenLog(r io.Reader, file string, _ *Reading) (Source, error) {
-	return &jepsenLog{lines: newLineReader(r, file)}, nil
+func openJepsenLog(r io.Reader, file string, how *Reading) (Source, error) {
+	l := &jepsenLog{lines: newLineReader(r, file)}
+	l.jepsen.keys.say(how.Independent)
+	return l, nil
 }
 
 func (l *jepsenLog) Header() Header { return Header{Format: Format} }
 
 func (l *jepsenLog) Next(e *Event) error {
 	if l.err == nil {
-		l.err = l.next(e)
+		l.err = l.jepsen.next(e, l.lines.file, l.read)
 	}
 	return l.err
 }
 
-func (l *jepsenLog) next(e *Event) error {
-	for {
-		line, err := l.lines.next()
-		if err == io.EOF && !l.jepsen.found {
-			return l.nothing()
-		}
-		if err != nil {
-			return err
-		}
-		ok, err := l.line(e, line)
-		if err == nil && !ok {
-			continue
-		}
-		if err == nil {
-			err = l.jepsen.pairs.Check(e)
-		}
-		return at(err, l.lines.file, l.lines.n)
+func (l *jepsenLog) remarks() []string { return l.jepsen.remarks() }
+
+// read reads the next line. It returns false for one that is no event.
+func (l *jepsenLog) read(e *Event) (n int, ok bool, err error) {
+	line, err := l.lines.next()
+	if err == io.EOF && !l.jepsen.found {
+		return 0, false, l.nothing()
 	}
+	if err != nil {
+		return 0, false, err
+	}
+	ok, err = l.line(e, line)
+	return l.lines.n, ok, at(err, l.lines.file, l.lines.n)
 }
 
 // nothing is the error of a log without an operation.

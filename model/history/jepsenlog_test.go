@@ -118,7 +118,7 @@ func TestJepsenLogRefuses(t *testing.T) {
 		{"two values", line + "4 :invoke :write a b\n", `run.jsonl:1: expected the end of the line after the value, found "b"; ` + damaged},
 		{"no number", line + "4 :invoke :write 3x\n", `run.jsonl:1: expected a number, found "3x"; correct the entry, or record the history again`},
 		{"NUL bytes", line + "4 :invoke :write 3\n\x00\x00" + line + "4 :ok :write 3\n", `run.jsonl:2: expected a line of text, found a NUL byte in it; ` + damaged},
-		{"read of a key", line + "4 :invoke :read [7 nil]\n", `run.jsonl:1: expected nil, as a read of one register is invoked with, found "[7 nil]"; write the operations on each key of jepsen.independent to a file of their own`},
+		{"read of a key after one without", line + "4 :invoke :read nil\n" + line + "5 :invoke :read [7 nil]\n", `run.jsonl:2: expected nil, as a read of one register is invoked with, found "[7,null]"; name the register under key, or say --independent yes or no where some values are [key value]`},
 		{"2 MB on one line", "INFO\n" + strings.Repeat("x", 2<<20) + "\n", `run.jsonl:2: expected a line of at most 1048576 bytes, found a longer one; write one event a line, and long values as a digest of them`},
 	}
 	for _, test := range tests {

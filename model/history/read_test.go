@@ -197,7 +197,7 @@ func TestReadRefuses(t *testing.T) {
 		{"UTF-16", "\xff\xfe{\x00\"\x00",
 			`run.jsonl: expected a history (staleproof: JSON Lines of staleproof.history/1, or edn: EDN of Jepsen, or jepsen-json: JSON of Jepsen, or jepsen-log: log lines of Jepsen), found text in UTF-16; save the file as UTF-8`},
 		{"prose", "Dear all,\r\nplease find attached\r\n",
-			`run.jsonl: expected a history (staleproof: JSON Lines of staleproof.history/1, or edn: EDN of Jepsen, or jepsen-json: JSON of Jepsen, or jepsen-log: log lines of Jepsen), found a file that begins with "Dear all,"; name the format with --format`},
+			`run.jsonl: expected a history (staleproof: JSON Lines of staleproof.history/1, or edn: EDN of Jepsen, or jepsen-json: JSON of Jepsen, or jepsen-log: log lines of Jepsen), found a file that begins with "Dear all,"; write the beginning and the end of each operation on a line, as {"process":0,"type":"invoke","f":"write","value":1}; staleproof check --help shows more, and --format names a format`},
 		{"misspelt field", header + strings.Replace(invoke, `"op"`, `"resorce":"r","op"`, 1),
 			`run.jsonl:2: expected a known field, found the field "resorce"; did you mean "resource"?`},
 		{"unlike any field", header + strings.Replace(invoke, `"op"`, `"thread_id":7,"op"`, 1),

@@ -1,0 +1,57 @@
+package checker
+
+import (
+	"fmt"
+
+	"staleproof/model/history"
+)
+
+// reentry recognises a re-entrant lock: one that a client which holds it acquires
+// again, and then releases as often. A model that knows nothing of that would judge
+// it wrongly, for the first release frees nothing.
+type reentry struct {
+	names names
+	open  opTable[int32]  // the scopes of open operations
+	held  map[seatKey]int // acquisitions that no other client's followed, less releases
+	last  []int32         // by scope, who acquired it last
+	twice map[seatKey]int64
+	found error
+}
+
+func (r *reentry) observe(e *history.Event) {
+	if r.found != nil || !e.F.IsLease() || e.Type == history.Note || e.F == history.Renew {
+		return
+	}
+	if e.Type == history.Invoke {
+		o, _ := r.open.add(e.Op)
+		o.rec = r.names.scopes.id(e.ScopeName())
+		return
+	}
+	o := r.open.find(e.Op)
+	if o == nil {
+		return
+	}
+	scope := o.rec
+	r.open.remove(o)
+	if r.held == nil {
+		r.held, r.twice = make(map[seatKey]int), make(map[seatKey]int64)
+	}
+	k := seatKey{scope, r.names.clients.id(e.ClientName())}
+	last := at(&r.last, scope)
+	switch {
+	case e.Type != history.OK:
+	case e.F == history.Acquire && *last != k.client+1:
+		*last = k.client + 1
+		r.held[k] = 1
+		delete(r.twice, k)
+	case e.F == history.Acquire:
+		if r.held[k]++; r.held[k] > 1 {
+			r.twice[k] = e.Index
+		}
+	case r.held[k] > 0:
+		if r.held[k]--; r.held[k] == 0 && r.twice[k] != 0 {
+			r.found = fmt.Errorf("%s acquired at #%d what it held, and released it as often, until #%d%s: a re-entrant lock, which is not judged here; if it is none, name the model (--model lease, --model mutex)",
+				clientText(e.ClientName()), r.twice[k], e.Index, inside(r.names.scopes.list[scope]))
+		}
+	}
+}
