@@ -543,9 +543,9 @@ func TestEDNWrittenAndRead(t *testing.T) {
 			var h *History
 			var err error
 			if r == "whole" {
-				h, err = readFrom(strings.NewReader(file), "edn")
+				h, err = readAs(strings.NewReader(file), Reading{Format: "edn", Independent: "no"})
 			} else {
-				h, err = readFrom(iotest.OneByteReader(strings.NewReader(file)), "edn")
+				h, err = readAs(iotest.OneByteReader(strings.NewReader(file)), Reading{Format: "edn", Independent: "no"})
 			}
 			if err != nil {
 				t.Fatalf("%s: %v\n%s", r, err, file)

@@ -91,9 +91,9 @@ func openReader(r io.Reader, file string, _ *Reading) (Source, error) {
 //   - a map of the fields above (Hazelcast's clients answer so).
 //
 // The values of jepsen.independent's tests are [key value], of a cas [key [old new]]:
-// key is the Resource. A history is read so when an operation tells: a read that
-// is invoked with [key nil], a cas of [key [old new]], or the tag of a MapEntry.
-// Then all operations must be so; see [Reading]. Where the value of an operation
+// key is the Resource. A history is read so when a read that is invoked with [key
+// nil], or the tag of a MapEntry, tells. Then all operations must be so; see
+// [Reading]. Where the value of an operation
 // on a lock is [name nil] it is that of [name answer] too.
 //
 // Data that name no resource have the Scope of the first lock that was named

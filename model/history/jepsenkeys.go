@@ -5,9 +5,9 @@ import "strings"
 // keys splits the values of jepsen.independent's tests, each [key value], into the
 // resource and the value on it. Nothing but the operations tells such a history
 // from one on a single register that holds vectors, and a first write of [1 2]
-// does not tell: then events are held until an operation does.
+// does not tell, nor a cas of [1 [2 3]]: then events are held until an operation does.
 //
-//	a read invoked with [key nil], a cas of [key [old new]]     keys
+//	a read invoked with [key nil]                               keys
 //	a read invoked with nil, a write of 3, a cas of [old new]   none
 //
 // All operations have to agree.
@@ -16,8 +16,7 @@ type keys struct {
 	said   bool // the user did
 	tagged bool // the value of the event that comes is marked as [key value]
 	held   []heldEvent
-	next   int // of held, to be released
-	seen   map[Value]bool
+	next   int               // of held, to be released
 	open   map[string]string // the keys of open operations, by process
 	json   parser
 }
@@ -70,22 +69,14 @@ func (k *keys) hold(e *Event, line int) bool {
 
 // weigh looks at the beginning of an operation on data.
 func (k *keys) weigh(e *Event) {
-	key, rest, ok := k.pair(e.Value)
-	if e.F == CAS {
-		key = e.Expect
-		ok = ok && (key.Kind != Raw || k.seen[key])
-	}
+	_, rest, ok := k.pair(e.Value)
 	switch {
 	case !ok:
 		k.mode = keysNone
-	case k.tagged || e.F == CAS || e.F != Write && rest == NilValue:
+	case k.tagged || e.F != Write && e.F != CAS && rest == NilValue:
 		k.mode = keysTaken
 	default:
 		k.mode = keysDoubtful
-		if k.seen == nil {
-			k.seen = make(map[Value]bool)
-		}
-		k.seen[key] = true
 	}
 }
 
@@ -95,7 +86,7 @@ func (k *keys) release(e *Event) (line int, ok bool) {
 	case k.mode <= keysDoubtful || k.held == nil:
 		return 0, false
 	case k.next == len(k.held):
-		k.held, k.seen = nil, nil
+		k.held = nil
 		return 0, false
 	}
 	h := &k.held[k.next]

@@ -296,7 +296,11 @@ func TestEndsThatAreAccepted(t *testing.T) {
 
 // readFrom reads a history named run.jsonl.
 func readFrom(r io.Reader, format string) (*History, error) {
-	source, err := NewSource(r, "run.jsonl", Reading{Format: format})
+	return readAs(r, Reading{Format: format})
+}
+
+func readAs(r io.Reader, how Reading) (*History, error) {
+	source, err := NewSource(r, "run.jsonl", how)
 	if err != nil {
 		return nil, err
 	}
