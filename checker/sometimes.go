@@ -75,10 +75,11 @@ type facts struct {
 	lost    int64 // mutations of unknown outcome without effect so far
 
 	mutations opTable[mutation]
-	accepted  []history.Token // by fence: the store's greatest
-	granted   []history.Token // by fence: the coordinator's latest
-	believers [][]belief      // by scope
-	restarted []string        // processes that have done nothing of note since
+	sent      opTable[history.Token] // without the store's notes: what was accepted before
+	accepted  []history.Token        // by fence: the store's greatest, as far as known
+	granted   []history.Token        // by fence: the coordinator's latest
+	believers [][]belief             // by scope
+	restarted []string               // processes that have done nothing of note since
 }
 
 // mutation is an operation that may yet change the store.
@@ -93,8 +94,9 @@ type belief struct {
 func factual(v View) []interest {
 	list := append(ends(mutations...), notes(history.Grant, history.Renewed, history.Released, history.Apply, history.Reject,
 		history.Raised, history.Believe, history.Disbelieve, history.Deliver, history.Restart)...)
-	if v.Store {
-		list = append(list, events(history.Invoke, mutations...)...)
+	list = append(list, events(history.Invoke, mutations...)...)
+	if !v.Store { // no note tells what was accepted
+		list = append(list, events(history.OK, history.Raise)...)
 	}
 	if !v.Coordinator { // no note tells
 		list = append(list, events(history.OK, history.Renew, history.Release)...)
@@ -189,6 +191,8 @@ func (f *facts) late(m *opEntry[mutation]) {
 // client follows the mutations, and counts what no note tells.
 func (f *facts) client(in *Input) {
 	switch {
+	case !f.view.Store && in.F != history.Renew && in.F != history.Release:
+		f.answer(in)
 	case in.Type == history.Invoke:
 		f.mutations.add(in.Op)
 	case in.F == history.Renew:
@@ -200,11 +204,31 @@ func (f *facts) client(in *Input) {
 	}
 }
 
-func (f *facts) end(in *Input) {
-	if in.Type == history.Fail && in.Error == history.Stale && !f.view.Store {
+// answer counts the stale writes that clients saw: those that were refused, and
+// those that were accepted although a greater token had been before they began.
+func (f *facts) answer(in *Input) {
+	accepted := at(&f.accepted, in.fence())
+	switch {
+	case in.Type == history.Invoke:
+		m, _ := f.sent.add(in.Op)
+		m.rec = *accepted
+		return
+	case in.Type == history.Fail && in.Error == history.Stale:
 		f.seen[StaleWriteAttempted]++
 		f.seen[StaleWriteRejected]++
+		*accepted = max(*accepted, in.Highest)
+	case in.Type == history.OK:
+		if m := f.sent.find(in.Op); m != nil && in.Token < m.rec {
+			f.seen[StaleWriteAttempted]++
+		}
+		*accepted = max(*accepted, in.Token)
 	}
+	if m := f.sent.find(in.Op); m != nil {
+		f.sent.remove(m)
+	}
+}
+
+func (f *facts) end(in *Input) {
 	if m := f.mutations.find(in.Op); m != nil && (in.Type != history.Info || !f.stays(m)) {
 		f.mutations.remove(m)
 	}
@@ -284,7 +308,7 @@ func (f *facts) counts() Counts {
 
 func (f *facts) clone() facts {
 	c := *f
-	c.mutations = f.mutations.clone()
+	c.mutations, c.sent = f.mutations.clone(), f.sent.clone()
 	c.accepted, c.granted, c.restarted = slices.Clone(f.accepted), slices.Clone(f.granted), slices.Clone(f.restarted)
 	c.believers = make([][]belief, len(f.believers))
 	for i, list := range f.believers {
@@ -296,6 +320,7 @@ func (f *facts) clone() facts {
 func (f *facts) reset() {
 	f.seen, f.lost = Counts{}, 0
 	f.mutations.reset()
+	f.sent.reset()
 	clear(f.accepted)
 	clear(f.granted)
 	for i := range f.believers {

@@ -40,6 +40,42 @@ func TestSometimes(t *testing.T) {
 			A invoke write op=1 token=1
 			A fail write op=1 token=1 stale=2
 		`, map[Fact]int64{StaleWriteAttempted: 1, StaleWriteRejected: 1}},
+		{"clients see a stale write succeed", timed, `
+			A invoke write op=1 token=2
+			A ok write op=1 token=2
+			B invoke write op=2 token=1
+			B ok write op=2 token=1
+		`, map[Fact]int64{StaleWriteAttempted: 1}},
+		{"and a delete without a token, after a raise", timed, `
+			A invoke raise op=1 token=2
+			A ok raise op=1 token=2
+			B invoke delete op=2
+			B ok delete op=2
+		`, map[Fact]int64{StaleWriteAttempted: 1}},
+		{"a stale answer tells what was accepted", timed, `
+			A invoke write op=1 token=1
+			A fail write op=1 token=1 stale=3
+			B invoke write op=2 token=2
+			B ok write op=2 token=2
+		`, map[Fact]int64{StaleWriteAttempted: 2, StaleWriteRejected: 1}},
+		{"what began before the greater token was accepted may have come before it", timed, `
+			B invoke write op=2 token=1
+			A invoke write op=1 token=2
+			A ok write op=1 token=2
+			B ok write op=2 token=1
+		`, nil},
+		{"what nobody answered may never have arrived", timed, `
+			A invoke write op=1 token=2
+			A ok write op=1 token=2
+			B invoke write op=2 token=1
+			B info write op=2 token=1
+		`, nil},
+		{"two resources have two fences", timed, `
+			A invoke write op=1 token=2
+			A ok write op=1 token=2
+			B invoke write op=2 token=1 r=orders/8
+			B ok write op=2 token=1 r=orders/8
+		`, nil},
 		{"what was refused before its client gave up is over: a copy of it is another matter", timed, `
 			A invoke write op=1 token=1
 			store reject op=1 token=1
