@@ -74,6 +74,9 @@ type Run struct {
 	// Properties are those that were judged, in the order of their catalogue;
 	// may be empty.
 	Properties []Property `json:"properties,omitempty"`
+	// Skipped are the properties that were not judged, or of which nothing that
+	// they forbid was tried, each with the reason. They are no passes. May be empty.
+	Skipped []KeyValue `json:"skipped,omitempty"`
 	// Kills says how many schedules it took until each property was first
 	// broken; may be empty.
 	Kills    []Count   `json:"kills,omitempty"`

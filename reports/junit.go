@@ -15,6 +15,8 @@ import (
 // property that a run's defect must break or that the run broke, or one case
 // for all properties where there is none.
 //
+// What a recorded history was not judged by is a case that is skipped.
+//
 // A case passes when its run is as expected: a planted defect that is caught
 // passes, one that survives fails. An inconclusive run is an error, never a
 // pass. Durations are zero, so that the same document gives the same bytes.
@@ -76,6 +78,11 @@ type junitCase struct {
 	Time    string        `xml:"time,attr"`
 	Failure *junitProblem `xml:"failure"`
 	Error   *junitProblem `xml:"error"`
+	Skipped *junitSkipped `xml:"skipped"`
+}
+
+type junitSkipped struct {
+	Message string `xml:"message,attr"`
 }
 
 type junitProblem struct {
@@ -103,6 +110,11 @@ func (s *junitSuite) add(run *Run) {
 		s.Cases = append(s.Cases, c)
 		s.Tests++
 	}
+	for _, p := range run.Skipped {
+		s.Cases = append(s.Cases, junitCase{Name: caseName(run, p.Key), Class: "staleproof." + run.Scenario, Time: "0", Skipped: &junitSkipped{p.Value}})
+		s.Tests++
+		s.Skipped++
+	}
 }
 
 // nameApart numbers cases of one name, because GitLab shows only one of them.
@@ -123,6 +135,9 @@ func (s *junitSuite) print() {
 	for i := range s.Cases {
 		c := &s.Cases[i]
 		texts = append(texts, &c.Name, &c.Class)
+		if c.Skipped != nil {
+			texts = append(texts, &c.Skipped.Message)
+		}
 		for _, p := range []*junitProblem{c.Failure, c.Error} {
 			if p != nil {
 				texts = append(texts, &p.Message, &p.Type, &p.Text)

@@ -29,6 +29,8 @@ type checkOptions struct {
 	budget      int64
 	explain     bool
 	initNamed   bool // --init was given
+	lists       []string
+	required    []string // the names in lists
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -92,6 +94,7 @@ operations value, token, lease, key, lock and owner are read.
 	f.StringArrayVar(&o.reading.Ignore, "ignore-field", nil, "leave the field `NAME` of operations unread; may be repeated")
 	f.StringVar(&o.reading.Format, "format", "auto", "auto, or how it is written (`FORMAT`): "+strings.Join(history.Formats(), ", "))
 	f.Int64Var(&o.budget, "budget", checker.DefaultBudget, "`STEPS` at most of a search for a linear order")
+	f.StringArrayVar(&o.lists, "require", nil, "exit with 3 unless `PROPERTY` was judged, and no-stale-write exercised;\na list, or repeated")
 	f.BoolVar(&o.explain, "explain", false, "tell how it came to each violation")
 	f.Lookup("init").DefValue, f.Lookup("format").DefValue = "", "" // said in their words
 	a.report.flags(cmd)
@@ -131,6 +134,10 @@ func (o *checkOptions) options() (checker.Options, error) {
 	}
 	if !contains([]string{"auto", "yes", "no"}, o.reading.Independent) {
 		return opt, usagef("--independent: expected auto, yes or no, found %q", o.reading.Independent)
+	}
+	var err error
+	if o.required, err = parseRequired(o.lists); err != nil {
+		return opt, err
 	}
 	opt.FailedCAS = o.failedCAS == "compares"
 	if o.initNamed {
@@ -178,6 +185,7 @@ func (a *app) checkFile(file string, o *checkOptions, opt checker.Options) {
 		a.worse(exitUsage)
 		return
 	}
+	j.require(o.required)
 	a.tellJudged(j, o)
 	a.judgedLines(j, time.Since(began))
 	run := j.report()
@@ -398,6 +406,7 @@ func (a *app) tellJudged(j *judged, o *checkOptions) {
 	if j.Model == "fenced" {
 		a.tellFenced(j)
 	}
+	a.field("warning", j.warning())
 	a.field("open", j.reason)
 	a.field("", j.advice)
 	for i := range j.findings {
@@ -417,22 +426,10 @@ func (a *app) tellJudged(j *judged, o *checkOptions) {
 
 // tellFenced says what the fenced model could not judge, and what it saw.
 func (a *app) tellFenced(j *judged) {
-	var not, met []string
-	for _, p := range checker.Properties() {
-		if !contains(j.properties(), p.Name) {
-			not = append(not, p.Name)
-		}
-	}
-	if len(not) > 0 {
+	if not := j.unjudged(); len(not) > 0 {
 		a.field("not", strings.Join(not, ", ")+": it takes what the history does not tell")
 	}
-	for _, c := range exercised(j.Sometimes, []checker.Fact{checker.StaleWriteAttempted}) {
-		met = append(met, c.Name+" "+count(c.Count))
-	}
-	a.printf("%s", wrapWords("  met        ", strings.Repeat(" ", 13), commas(met)))
-	if j.Sometimes[checker.StaleWriteAttempted] == 0 && j.Outcome == checker.Satisfied {
-		a.field("", "No stale write was seen: the fence was not tried.")
-	}
+	a.printf("%s", wrapWords("  met        ", strings.Repeat(" ", 13), commas(j.met())))
 }
 
 // properties lists what was judged.
@@ -445,7 +442,9 @@ func (j *judged) properties() []string {
 }
 
 func (a *app) judgedLines(j *judged, took time.Duration) {
-	a.line(checkedLine{"checked", j.file, j.Model, j.Operations, j.Outcome.String(), orEmpty(j.broken()), j.reason, elapsed(took)})
+	a.line(checkedLine{Type: "checked", File: j.file, Model: j.Model, Operations: j.Operations, Status: j.Outcome.String(),
+		Broken: orEmpty(j.broken()), Judged: orEmpty(j.properties()), NotJudged: orEmpty(j.unjudged()), Sometimes: exercised(j.Sometimes, nil),
+		Warning: j.warning(), Reason: j.reason, Seconds: elapsed(took)})
 	for i := range j.findings {
 		a.line(j.findings[i].line("", "", j.file))
 	}
@@ -481,11 +480,11 @@ func baseNames(runs []reports.Run) {
 
 // report is the file for the report and JUnit.
 func (j *judged) report() reports.Run {
-	run := reports.Run{Scenario: j.file, Doc: "A recorded history, judged as " + j.Model + ".", Status: reports.Status(j.Outcome.String()),
+	run := reports.Run{Scenario: j.file, Doc: strings.TrimSpace("A recorded history, judged as " + j.Model + ". " + j.warning()), Status: reports.Status(j.Outcome.String()),
 		Expected: j.Outcome == checker.Satisfied, Events: j.events, Properties: j.promises(),
 		Params: []reports.KeyValue{{Key: "model", Value: j.Model}, {Key: "operations", Value: count(int64(j.Operations))}, {Key: "events", Value: count(j.events)}},
 		Broken: j.broken(), Reason: cmp.Or(j.reason, j.advice),
-		Sometimes: exercised(j.Sometimes, nil)}
+		Sometimes: exercised(j.Sometimes, nil), Skipped: j.skipped()}
 	for i := range j.findings {
 		f := j.findings[i].Finding
 		if f.Replay == "" {

@@ -77,6 +77,10 @@ type checkedLine struct {
 	Operations int      `json:"operations"`
 	Status     string   `json:"status"`
 	Broken     []string `json:"broken"`
+	Judged     []string `json:"judged"`
+	NotJudged  []string `json:"notJudged"`
+	Sometimes  counts   `json:"sometimes"`
+	Warning    string   `json:"warning,omitempty"` // why a satisfied history is no plain pass
 	Reason     string   `json:"reason,omitempty"`
 	Seconds    elapsed  `json:"seconds"`
 }

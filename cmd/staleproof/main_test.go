@@ -233,7 +233,7 @@ func TestJSON(t *testing.T) {
 		"kill":     "type scenario defect property schedules",
 		"finding":  "type file? scenario? defect? property message harm? cause? events decisions? work? replay?",
 		"replayed": "type scenario defect events digest status broken seconds",
-		"checked":  "type file model operations status broken reason? seconds",
+		"checked":  "type file model operations status broken judged notJudged sometimes warning? reason? seconds",
 		"summary":  "type status exit",
 		"scenario": "type name doc properties sometimes defects searched?",
 		"property": "type name guarantee timed untimed bounded",
