@@ -188,6 +188,28 @@ func TestSometimes(t *testing.T) {
 	}
 }
 
+// TestSometimesForgets: what was under way before a reset counts no more.
+func TestSometimesForgets(t *testing.T) {
+	h := parse(t, timed, `
+		A invoke write op=1 token=2
+		A ok write op=1 token=2
+		B invoke write op=2 token=1
+	`)
+	s, err := Config{Header: timed}.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range h.Events {
+		s.Observe(&h.Events[i])
+	}
+	s.Reset()
+	ok := h.Events[1]
+	ok.Op, ok.Token = 2, 1
+	if s.Observe(&ok); s.Sometimes() != (Counts{}) {
+		t.Errorf("expected no stale write, found %v", s.Sometimes())
+	}
+}
+
 func TestFactNames(t *testing.T) {
 	for f := range FactCount {
 		if got, ok := LookupFact(f.String()); !ok || got != f {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"staleproof/model/history"
 )
 
 // suite has a run of every kind of verdict.
@@ -149,13 +151,17 @@ func TestJUnitSurvivesAnyText(t *testing.T) {
 		doc := disguised(textbook(), func(n int) string { return breakers[(n+shift)%len(breakers)] })
 		for i := range doc.Runs {
 			doc.Runs[i].Expected = false
+			doc.Runs[i].Skipped = []KeyValue{{breakers[shift], breakers[shift]}}
 		}
 		var b bytes.Buffer
 		if err := JUnit(&b, doc); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(verdicts(t, b.Bytes())); n != 4 {
-			t.Errorf("want 4 cases, found %d", n)
+		if n := len(verdicts(t, b.Bytes())); n != 4+len(doc.Runs) {
+			t.Errorf("want 4 cases and those that are skipped, found %d", n)
+		}
+		if text := b.String(); history.Printable(text) != text || strings.Contains(text, "\ufffd") {
+			t.Errorf("want printable text, found %q", text)
 		}
 	}
 }
