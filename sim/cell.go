@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 )
 
 // Stater is a [Runner] or [Handler] that declares its memory to an exhaustive
@@ -69,27 +70,27 @@ type Cell struct {
 	build func(*World)
 	cfg   Config
 	sites SiteSet
-	proc  ID
-	n     *process
 	// Clocked puts the clock of an untimed process, and the deadlines of its
 	// timers, into the key: it must be set if the process reads its clock.
 	Clocked bool
+	// Traced makes Lines and Line be set, which takes time.
+	Traced bool
 
-	started bool
-	stater  Stater
+	part
+	others  []part // of the other processes, by number, once Turn was called
 	cur     *Proc  // the task that runs
-	mem     uint64 // what determines the process's memory, if it is no Stater
-	value   any
-	held    []Name
 	calls   uint32
 	answers []int
-	locks   []*Mutex // that a task came to in this life; those that are free may be missing
-	lent    bool     // Proc.Disk was called in this life
 	pcs     [64]uintptr
+	checked bool // the last event came to a checkpoint
 
 	// What the last event brought.
 	Effects []Effect
 	Choices []Answer
+	// Lines are where each of Effects stands in the process's own code, and Line is
+	// where its last checkpoint does, or else what it did last; "" is not known.
+	Lines []string
+	Line  string
 	// ReadClock says that what happened depended on Input.Clock, or under Untimed
 	// that the process read its clock; NamedCall that it depended on Input.Calls.
 	ReadClock, NamedCall bool
@@ -97,10 +98,23 @@ type Cell struct {
 	Panic *Panic
 }
 
+// part is what a Cell knows of one process.
+type part struct {
+	proc    ID
+	n       *process
+	started bool
+	stater  Stater
+	mem     uint64 // what determines the process's memory, if it is no Stater
+	value   any
+	held    []Name
+	locks   []*Mutex // that a task came to in this life; those that are free may be missing
+	lent    bool     // Proc.Disk was called in this life
+}
+
 // NewCell returns process proc of the world that build makes, asked only the
 // choices of the given sites. Close it when it is not used any more.
 func NewCell(build func(*World), cfg Config, proc ID, sites SiteSet) *Cell {
-	c := &Cell{build: build, cfg: cfg, sites: sites &^ netSites, proc: proc}
+	c := &Cell{build: build, cfg: cfg, sites: sites &^ netSites, part: part{proc: proc}}
 	c.cfg.Budget = nil
 	c.w = NewWorld(c.cfg, c, c)
 	return c
@@ -129,15 +143,27 @@ func (c *Cell) Reset() {
 	c.renew()
 	c.build(w)
 	c.n = w.processes[c.proc]
-	c.Panic = nil
+	c.Panic, c.Line, c.others = nil, "", nil
+}
+
+// Turn makes c run process proc of the same world from now on, beside the one that
+// it ran: what the two share in memory, each sees of the other.
+func (c *Cell) Turn(proc ID) {
+	if c.others == nil {
+		c.others = make([]part, c.w.count)
+	}
+	c.others[c.proc] = c.part
+	if c.part = c.others[proc]; c.n == nil {
+		c.part = part{proc: proc, n: c.w.processes[proc]}
+	}
 }
 
 // Feed lets one event happen to the process, which runs until it blocks.
 // EventStart is the first after a Reset.
 func (c *Cell) Feed(ev Event, in Input) {
 	w, n := c.w, c.n
-	c.Effects, c.Choices = c.Effects[:0], c.Choices[:0]
-	c.ReadClock, c.NamedCall = false, false
+	c.Effects, c.Choices, c.Lines = c.Effects[:0], c.Choices[:0], c.Lines[:0]
+	c.ReadClock, c.NamedCall, c.checked = false, false, false
 	c.answers, c.calls, c.cur = in.Answers, in.Calls, nil
 	w.events++
 	w.steps = 0
@@ -168,6 +194,9 @@ func (c *Cell) Feed(ev Event, in Input) {
 	}
 	w.driveBase()
 	c.cur = nil
+	if c.Traced && c.Line == "" && n.handler != nil {
+		c.Line = declared(n.handler)
+	}
 	c.forget()
 	if w.panic != nil {
 		c.Panic = w.panic
@@ -336,8 +365,31 @@ func foldExact(h uint64, v any) uint64 {
 	return foldValue(mixString(mixString(h, t.PkgPath()), t.String()), reflect.ValueOf(v))
 }
 
+// stands notes where the running task stands, and returns it.
+func (c *Cell) stands() string {
+	if !c.Traced || c.cur == nil {
+		return ""
+	}
+	line := strings.Join(ownLines(3), ", called at ")
+	if !c.checked && line != "" {
+		c.Line = line
+	}
+	return line
+}
+
+// declared returns where the method of a handler is declared that serves messages.
+func declared(h Handler) string {
+	m, ok := reflect.TypeOf(h).MethodByName("Handle")
+	if !ok {
+		return ""
+	}
+	f, _ := runtime.CallersFrames([]uintptr{m.Func.Pointer() + 1}).Next()
+	return lineText(&f)
+}
+
 // fold adds an input to the running task's.
 func (c *Cell) fold(x uint64) {
+	c.stands()
 	c.mem = mix(c.mem, x)
 	if c.cur != nil {
 		c.cur.pos = mix(c.cur.pos, x)
@@ -429,6 +481,9 @@ func (c *Cell) checkpoint(p *Proc, v any) {
 	p.pos, c.mem = h, h
 	p.gotIt = false
 	c.value = v
+	c.checked = false // what counts is where the last one stands
+	c.stands()
+	c.checked = true
 }
 
 // textBase is an address of the program's text, which may be loaded anywhere.
@@ -454,14 +509,18 @@ func (c *Cell) Notes() NoteSet { return AllNotes }
 // Note records n without what only names it.
 func (c *Cell) Note(n Note) {
 	n.Index, n.Time, n.Message, n.Copy = 0, 0, 0, false
-	c.Effects = append(c.Effects, Effect{Note: n})
+	c.effect(Effect{Note: n})
+}
+
+func (c *Cell) effect(x Effect) {
+	c.Effects, c.Lines = append(c.Effects, x), append(c.Lines, c.stands())
 }
 
 // Observe records a copy of o.
 func (c *Cell) Observe(o Observation) {
 	o = CopyObservation(o)
 	o.Stamp(0, 0, c.n.name)
-	c.Effects = append(c.Effects, Effect{Note: Note{Proc: c.proc}, Observation: o})
+	c.effect(Effect{Note: Note{Proc: c.proc}, Observation: o})
 }
 
 // CopyObservation returns a copy of what o points to: observations may be

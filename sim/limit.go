@@ -72,19 +72,30 @@ func (l *Limit) of(p *Proc) {
 // where returns the innermost line of the caller's stack that is a process's own
 // code.
 func where() string {
+	if lines := ownLines(1); len(lines) > 0 {
+		return lines[0]
+	}
+	return ""
+}
+
+// ownLines returns at most the n innermost lines of the stack that are a process's
+// own code.
+func ownLines(n int) (lines []string) {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
-	for {
-		f, more := frames.Next()
-		if slices.Contains(outermost[:], f.Function) {
-			return ""
+	for more := true; more && len(lines) < n; {
+		var f runtime.Frame
+		if f, more = frames.Next(); slices.Contains(outermost[:], f.Function) {
+			break
 		}
 		if f.File != "" && (!strings.HasPrefix(f.Function, "staleproof/sim.") || strings.HasSuffix(f.File, "_test.go")) {
-			name := f.Function[strings.LastIndexByte(f.Function, '/')+1:]
-			return fmt.Sprintf("%s:%d (%s)", filepath.Base(f.File), f.Line, name)
-		}
-		if !more {
-			return ""
+			lines = append(lines, lineText(&f))
 		}
 	}
+	return lines
+}
+
+func lineText(f *runtime.Frame) string {
+	name := f.Function[strings.LastIndexByte(f.Function, '/')+1:]
+	return fmt.Sprintf("%s:%d (%s)", filepath.Base(f.File), f.Line, name)
 }

@@ -136,6 +136,10 @@ func (w *World) listEvents(only *process) {
 	kept := w.queue[:0]
 	for i := range w.queue {
 		e := w.queue[i]
+		if only != nil && e.proc != only.id { // of a Cell that was turned
+			kept = append(kept, e)
+			continue
+		}
 		if w.obsolete(&e) {
 			if e.kind == atTimer {
 				w.freeFlight(e.ref)

@@ -9,12 +9,13 @@ import (
 )
 
 // How much is audited: every second history of a local state up to alwaysAudit
-// of them, then one in auditEvery, each for auditSteps events; and so many events
-// of a local state are remembered.
+// of them, then one in auditEvery, for as many events as the search is deep, or
+// leastAhead if that takes too many; and so many events of a local state are
+// remembered.
 const (
 	alwaysAudit = 256
 	auditEvery  = 16
-	auditSteps  = 12
+	leastAhead  = 8
 	maxKnown    = 8
 )
 
@@ -45,8 +46,30 @@ func sameHistory(a, b *history) bool {
 // twice, with events that the search met there, and compares what they do. It
 // comes at the end of a search, when most is known.
 func (s *search) audit() error {
-	errs := make([]error, len(s.audits))
-	s.share(len(s.audits), func(w *worker, i int) { errs[i] = w.walk(&s.audits[i], i) })
+	far, cost := max(leastAhead, s.result.Depth), 0
+	for i := range s.audits {
+		cost += s.info[s.audits[i].local].depth + far
+	}
+	every := uint64(1 + cost/s.effort())
+	errs, cut := make([]error, len(s.audits)), make([]int, len(s.audits))
+	s.share(len(s.audits), func(w *worker, i int) {
+		ahead := far
+		if hash(kindSeed, uint64(i))%every != 0 {
+			ahead = leastAhead
+		}
+		cut[i], errs[i] = w.walk(&s.audits[i], i, ahead)
+	})
+	s.result.Merged, s.result.Compared = s.seconds, len(s.audits)
+	for _, n := range cut {
+		if n > 0 && (s.result.Ahead == 0 || n < s.result.Ahead) {
+			s.result.Ahead = n
+		}
+	}
+	return first(errs)
+}
+
+// first returns the first error that is one.
+func first(errs []error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err
@@ -55,8 +78,9 @@ func (s *search) audit() error {
 	return nil
 }
 
-// walk runs one suspect.
-func (r *runner) walk(x *suspect, seed int) (err error) {
+// walk runs one suspect, for at most so many events, and returns how many if more
+// could follow.
+func (r *runner) walk(x *suspect, seed, ahead int) (cut int, err error) {
 	e := r.e
 	proc := e.info[x.local].proc
 	defer r.refuse(proc, &err)
@@ -65,61 +89,74 @@ func (r *runner) walk(x *suspect, seed int) (err error) {
 	r.bring(two, &x.past)
 	var walked []history
 	at, clock := x.local, x.past.clock
-	for step := range auditSteps {
+	for step := range ahead {
 		known := e.info[at].known
 		if len(known) == 0 {
-			return nil
+			return 0, nil
 		}
 		m := known[hash(kindSeed, uint64(seed)<<8|uint64(step))%uint64(len(known))]
 		ev := e.eventOf(m)
 		clock = max(clock, m.clock)
 		if e.bounded && !e.possible(&ev, clock) {
-			return nil
+			return 0, nil
 		}
 		h := history{event: ev, clock: clock, calls: m.calls}
 		walked = append(walked, h)
-		feed(one, &h)
-		feed(two, &h)
+		r.feed(one, &h)
+		r.feed(two, &h)
 		r.replayed += 2
 		a, b := r.outcome(one, nil), r.outcome(two, nil)
-		if diff := difference(&a, &b); diff != "" {
-			return &CheckpointError{
+		if what, i := difference(&a, &b); what != "" {
+			return 0, &CheckpointError{
 				Process:    e.names[proc],
-				Difference: "after the last event of each, " + diff,
-				Histories:  [2][]string{e.tell(&e.info[x.local].past, walked), e.tell(&x.past, walked)},
+				Line:       r.lineOf(two, slices.Concat(e.chain(&x.past), walked), i),
+				Difference: "after the last event of each, " + what,
+				Histories:  [2][]string{e.tell(slices.Concat(e.chain(&e.info[x.local].past), walked)), e.tell(slices.Concat(e.chain(&x.past), walked))},
 			}
 		}
 		next, ok := e.localIDs[proc][a.local.Key]
 		if !ok || a.panic != nil {
-			return nil
+			return 0, nil
 		}
 		at = next
 	}
-	return nil
+	return ahead, nil
 }
 
-// difference says how two outcomes differ, or nothing.
-func difference(x, y *raw) string {
+// difference says how two outcomes differ, or nothing, and which of the effects of
+// the second is the first that does; -1 is none of them.
+func difference(x, y *raw) (what string, at int) {
 	if (x.panic == nil) != (y.panic == nil) {
-		return "one panics"
+		return "one panics", -1
 	}
 	if x.panic != nil {
-		return ""
+		return "", -1
 	}
 	for j := range min(len(x.effects), len(y.effects)) {
-		if !reflect.DeepEqual(x.effects[j], y.effects[j]) {
-			return fmt.Sprintf("one does %s, the other %s", describeEffect(&x.effects[j]), describeEffect(&y.effects[j]))
+		if !sameEffect(&x.effects[j], &y.effects[j]) {
+			return fmt.Sprintf("one does %s, the other %s", describeEffect(&x.effects[j]), describeEffect(&y.effects[j])), j
 		}
 	}
 	switch {
 	case len(x.effects) < len(y.effects):
-		return "the other also does " + describeEffect(&y.effects[len(x.effects)])
+		return "the other also does " + describeEffect(&y.effects[len(x.effects)]), len(x.effects)
 	case len(x.effects) > len(y.effects):
-		return "the one also does " + describeEffect(&x.effects[len(y.effects)])
+		return "the one also does " + describeEffect(&x.effects[len(y.effects)]), -1
+	case !slices.EqualFunc(x.choices, y.choices, sameChoice):
+		return "they come to different choices", -1
 	case x.local.Key != y.local.Key:
-		return "they come to different states"
+		return "they come to different states", -1
 	}
-	return ""
+	return "", -1
+}
+
+func sameEffect(a, b *sim.Effect) bool {
+	return a.Note == b.Note && a.Message == b.Message && (a.Observation == nil && b.Observation == nil || reflect.DeepEqual(a.Observation, b.Observation))
+}
+
+// sameChoice reports whether two histories were asked the same.
+func sameChoice(a, b sim.Answer) bool {
+	return a.Site == b.Site && a.Options == b.Options && a.Option == b.Option
 }
 
 func describeEffect(x *sim.Effect) string {
@@ -132,22 +169,27 @@ func describeEffect(x *sim.Effect) string {
 	return fmt.Sprintf("note %d %v", x.Note.Kind, x.Note.Label)
 }
 
-// tell writes a history down, oldest event first, and then what was walked.
-func (e *engine) tell(h *history, walked []history) []string {
-	var lines []string
+// chain returns a history with all that came before it, oldest first.
+func (e *engine) chain(h *history) []history {
+	var all []history
 	for ; ; h = &e.info[h.from].past {
-		line := e.describe(h.event)
-		if len(h.answers) > 0 {
-			line += fmt.Sprintf(" choosing %v", h.answers)
-		}
-		lines = append(lines, line)
+		all = append(all, *h)
 		if h.from < 0 {
-			break
+			slices.Reverse(all)
+			return all
 		}
 	}
-	slices.Reverse(lines)
-	for i := range walked {
-		lines = append(lines, e.describe(walked[i].event))
+}
+
+// tell writes a chain down, a line an event.
+func (e *engine) tell(chain []history) []string {
+	var lines []string
+	for i := range chain {
+		line := e.describe(chain[i].event)
+		if len(chain[i].answers) > 0 {
+			line += fmt.Sprintf(" choosing %v", chain[i].answers)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

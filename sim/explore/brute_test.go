@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"flag"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -239,13 +240,25 @@ func (b *brute) Observe(o sim.Observation) {
 	b.hit = b.hit || b.mon.Broken() != ""
 }
 
+var systems = flag.Int("systems", 0, "compare so many generated systems with brute force (10,000 take half a minute)")
+
+// generated is how many systems a test generates: most, unless a flag says something
+// else.
+func generated(most int) int {
+	switch {
+	case *systems > 0:
+		return *systems
+	case testing.Short() || raced:
+		return most / 5
+	}
+	return most
+}
+
 // TestBruteForce compares the search of thousands of generated systems with the
 // enumeration of all their schedules in ordinary worlds.
 func TestBruteForce(t *testing.T) {
-	want := 10_000
-	if testing.Short() || raced {
-		want = 1000
-	}
+	defer explore.SetEffort(64)()
+	want := generated(2000)
 	const shards = 4
 	var total [3]atomic.Int64 // systems, violated, with faults
 	t.Run("all", func(t *testing.T) {

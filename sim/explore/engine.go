@@ -58,10 +58,12 @@ type local struct {
 // localInfo is the rest.
 type localInfo struct {
 	proc  int
+	key   uint64
 	value any
 	held  []sim.Name
 	panic *sim.Panic
 	past  history
+	depth int    // the length of past
 	known []miss // transitions from it that were computed
 }
 
@@ -103,6 +105,8 @@ type outcome struct {
 type outcomeInfo struct {
 	effects []sim.Effect
 	answers []answer
+	did     []sim.Effect // effects as the process had them, which knows nothing of lost messages
+	chose   []sim.Answer
 }
 
 // answer is a choice that a transition made, in the order of asking at its site.
@@ -159,6 +163,8 @@ type engine struct {
 
 	audits  []suspect
 	seconds int // second histories of local states
+	samples []sample
+	sampled int // transitions that could be among them
 }
 
 func newEngine(sys *System, opt Options, clocked []bool) *engine {
@@ -447,6 +453,10 @@ func (e *engine) internLocal(proc int, l *sim.Local, p *sim.Panic, past history)
 	}
 	x.value = e.valueIDs[vk]
 	e.locals = append(e.locals, x)
-	e.info = append(e.info, localInfo{proc: proc, value: l.Value, held: l.Held, panic: p, past: past})
+	depth := 1
+	if past.from >= 0 {
+		depth += e.info[past.from].depth
+	}
+	e.info = append(e.info, localInfo{proc: proc, key: l.Key, value: l.Value, held: l.Held, panic: p, past: past, depth: depth})
 	return id, true
 }

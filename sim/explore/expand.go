@@ -234,7 +234,7 @@ func (w *worker) step(s []uint32, f fingerprint, p int, code uint32, at int) {
 		}
 		w.apply(s, f, p, at, o)
 		if w.trace != nil {
-			*w.trace = append(*w.trace, taken{miss{s[p], code, e.clockOf(s, p), 0}, int(i), 0})
+			*w.trace = append(*w.trace, taken{miss{s[p], code, e.clockOf(s, p), e.callsOf(s, p, at)}, int(i), 0})
 		}
 	}
 }

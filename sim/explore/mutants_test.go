@@ -32,7 +32,7 @@ var mutations = []struct {
 	{"a seed counts once for all depths", "search.go", "	mark.plus(hash(kindSeed, uint64(depth)))\n", ""},
 	{"invariants are blind to time", "search.go", "f.low += clockHash(0, uint32(e.now(state)))", "_ = e"},
 	{"the bound of states is one off", "search.go", "c.keep[j] && room <= 0", "c.keep[j] && room < 0"},
-	{"the audit is off", "search.go", "		err = s.audit()\n", ""},
+	{"the audit is off", "rerun.go", "if err := s.audit(); err != nil {", "if err := first(nil); err != nil {"},
 	{"a world goes on when it is over", "engine.go", "	if len(s) > e.head {\n		return false\n	}\n", "	if len(s) >= e.head {\n		return false\n	}\n"},
 	{"the numbers of calls are reused at once", "engine.go", "			used |= 1 << x.call\n", ""},
 	{"calls that a server holds are forgotten", "engine.go", "				used |= 1 << name.Call\n", ""},

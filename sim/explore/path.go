@@ -25,26 +25,47 @@ func (s *search) pathTo(state int) path {
 	slices.Reverse(back)
 	p := path{start: s.starts[uint32(l)]}
 	p.last = p.start.state
-	var trace []taken
-	w := &worker{runner: runner{e: s.engine}, c: &chunk{}, trace: &trace, unfiltered: true}
+	x := newScout(s.engine)
 	for _, ordinal := range back {
-		var front states
-		front.add(p.last, s.fingerprint(p.last), s.opt.Wide, 0)
-		trace = trace[:0]
-		w.c.next.reset()
-		w.c.faulty.reset()
-		w.expand(&front, 0, 0)
-		p.steps = append(p.steps, trace[ordinal])
-		p.last = slices.Clone(w.find(ordinal))
+		p.steps = append(p.steps, x.expand(p.last)[ordinal])
+		p.last = x.next(ordinal)
 	}
 	return p
 }
 
-// find returns the successor with an ordinal.
-func (w *worker) find(ordinal uint32) []uint32 {
-	for _, b := range []*states{&w.c.next, &w.c.faulty} {
+// scout expands one state at a time, and tells what each transition is.
+type scout struct {
+	w     *worker
+	front states
+	trace []taken
+}
+
+func newScout(e *engine) *scout {
+	x := &scout{}
+	x.w = &worker{runner: runner{e: e}, c: &chunk{}, trace: &x.trace, unfiltered: true}
+	return x
+}
+
+// expand returns the transitions from a state, valid until the next call; none if
+// they are not known.
+func (x *scout) expand(state []uint32) []taken {
+	c := x.w.c
+	x.front.reset()
+	x.front.add(state, x.w.e.fingerprint(state), x.w.e.opt.Wide, 0)
+	x.trace = x.trace[:0]
+	c.next.reset()
+	c.faulty.reset()
+	if !x.w.expand(&x.front, 0, 0) {
+		return nil
+	}
+	return x.trace
+}
+
+// next returns the state behind the transition with an ordinal.
+func (x *scout) next(ordinal uint32) []uint32 {
+	for _, b := range []*states{&x.w.c.next, &x.w.c.faulty} {
 		if i := slices.Index(b.from, link(0, ordinal)); i >= 0 {
-			return b.at(i)
+			return slices.Clone(b.at(i))
 		}
 	}
 	return nil

@@ -54,13 +54,19 @@ type raw struct {
 	answers []int
 	cost    uint32
 	flags   uint16
+	lines   []string // of effects, if the cell is traced
+	line    string
 }
 
 // runner runs processes alone, one cell each.
 type runner struct {
 	e              *engine
 	cells, twins   []*sim.Cell
+	world          *sim.Cell // of all processes
 	runs, replayed int64
+	past           []*history
+	odd            bool  // messages have numbers
+	fed            int64 // the last of them
 }
 
 // cell returns the cell of a process among cells.
@@ -77,33 +83,39 @@ func (r *runner) cell(cells *[]*sim.Cell, proc int) *sim.Cell {
 }
 
 func (r *runner) close() {
-	for _, c := range slices.Concat(r.cells, r.twins) {
+	for _, c := range append(slices.Concat(r.cells, r.twins), r.world) {
 		if c != nil {
 			c.Close()
 		}
 	}
 }
 
-// feed runs one event of a history.
-func feed(c *sim.Cell, h *history) {
-	c.Feed(h.event, sim.Input{Clock: h.clock, Calls: h.calls, Answers: h.answers})
-}
-
 // bring takes a cell to where past leads.
 func (r *runner) bring(c *sim.Cell, past *history) {
-	var chain []*history
+	r.past = r.past[:0]
 	for h := past; h != nil; {
-		chain = append(chain, h)
+		r.past = append(r.past, h)
 		if h.from < 0 {
 			break
 		}
 		h = &r.e.info[h.from].past
 	}
 	c.Reset()
-	for i := len(chain) - 1; i >= 0; i-- {
-		feed(c, chain[i])
+	for i := len(r.past) - 1; i >= 0; i-- {
+		r.feed(c, r.past[i])
 		r.replayed++
 	}
+}
+
+// feed runs one event of a history. What only names a message is something else
+// when r is odd.
+func (r *runner) feed(c *sim.Cell, h *history) {
+	ev := h.event
+	if r.odd {
+		r.fed++
+		ev.Message.ID, ev.Message.Copy = r.fed, r.fed%2 == 0
+	}
+	c.Feed(ev, sim.Input{Clock: h.clock, Calls: h.calls, Answers: h.answers})
 }
 
 // run returns all outcomes of an event after past; past is nil for a start. The
@@ -115,7 +127,7 @@ func (r *runner) run(proc int, past *history, ev sim.Event, clock int64, calls u
 	vary = func(answers []int) {
 		r.bring(c, past)
 		next := history{event: ev, clock: clock, calls: calls, answers: answers}
-		feed(c, &next)
+		r.feed(c, &next)
 		r.runs++
 		x := r.outcome(c, answers)
 		all = append(all, x)
@@ -174,6 +186,9 @@ func (r *runner) outcome(c *sim.Cell, answers []int) raw {
 	if c.Panic == nil {
 		x.local = c.Local()
 	}
+	if c.Traced {
+		x.lines, x.line = slices.Clone(c.Lines), c.Line
+	}
 	return x
 }
 
@@ -226,6 +241,7 @@ func (e *engine) record(m miss, raws []raw) error {
 		s.k2 = context(x.flags, m.clock, m.calls)
 	}
 	e.memo.put(s)
+	e.sample(&sample{proc: proc, from: int32(m.local), event: e.eventOf(m), clock: m.clock, calls: m.calls, raws: raws})
 	info := &e.info[m.local]
 	if len(info.known) < maxKnown {
 		info.known = append(info.known, m)
@@ -310,7 +326,7 @@ func (e *engine) variants(proc int, next uint32, delta fingerprint, x *raw) {
 
 func (e *engine) addVariant(next uint32, delta fingerprint, x *raw, fates []uint8, cost uint32) {
 	o := outcome{delta: delta, next: next, cost: cost, faults: uint8(faultsOf(cost)), sends: uint32(len(e.sends))}
-	info := outcomeInfo{}
+	info := outcomeInfo{did: x.effects, chose: x.choices}
 	for _, c := range x.choices {
 		info.answers = append(info.answers, answer{c.Site, c.Option})
 	}

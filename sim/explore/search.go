@@ -36,6 +36,9 @@ func Run(sys System, opt Options) (Result, error) {
 			clocked = s.clocked // begin again, with that clock in the keys
 			continue
 		}
+		if err != nil {
+			s.result.Truncated = "nothing: the search ended with an error"
+		}
 		s.result.Seconds = time.Since(start).Seconds()
 		return s.result, err
 	}
@@ -110,15 +113,15 @@ func (s *search) run() error {
 	for s.layer = 0; err == nil && s.layer < len(s.pending) && !s.ended(); s.layer++ {
 		err = s.search()
 	}
-	if err == nil {
-		err = s.audit()
-	}
-	if err == nil && s.violated >= 0 {
-		err = s.explain()
-	}
 	for _, w := range s.workers {
 		s.result.Runs += w.runs
 		s.result.Replayed += w.replayed
+	}
+	if err == nil {
+		err = s.check()
+	}
+	if err == nil && s.violated >= 0 {
+		err = s.explain()
 	}
 	s.result.States = int64(len(s.links))
 	s.result.Locals = len(s.locals)
@@ -554,6 +557,7 @@ func (s *search) begin() error {
 		if err != nil {
 			return err
 		}
+		s.sample(&sample{proc: proc, from: -1, event: sim.Event{Kind: sim.EventStart, Proc: sim.ID(proc)}, raws: raws})
 		var mine []uint32
 		for i := range raws {
 			x := &raws[i]

@@ -122,7 +122,15 @@ type Result struct {
 	Runs      int64
 	Replayed  int64 // events that processes were fed again to come to a local state
 	Locals    int   // local states of all processes
-	Seconds   float64
+	// Transitions counts what processes were seen to do, and Again how many of these
+	// were run again, with the same outcome.
+	Transitions, Again int
+	// Merged counts the histories of a process that came to a state that another one
+	// had reached, by its checkpoints, and Compared those that were run on from there
+	// beside the other: until nothing more follows, or for Ahead events at least if that
+	// is not 0.
+	Merged, Compared, Ahead int
+	Seconds                 float64
 	// Truncated says why the search ended early and what remains; "" is complete.
 	Truncated string
 	Violation *Violation
@@ -163,13 +171,14 @@ type Violation struct {
 // future depends on: two histories that it declared equal went on differently.
 type CheckpointError struct {
 	Process    string
+	Line       string // where the other was when they went apart
 	Difference string
 	Histories  [2][]string
 }
 
 func (e *CheckpointError) Error() string {
-	return fmt.Sprintf("incomplete checkpoint in process %s: two histories that its checkpoints declare equal go on differently (%s); put what they differ in into the value of Checkpoint, or the State of the Stater\n  one:   %v\n  other: %v",
-		e.Process, e.Difference, e.Histories[0], e.Histories[1])
+	return fmt.Sprintf("incomplete checkpoint in process %s, seen at %s: two histories that its checkpoints declare equal go on differently (%s); put what they differ in into the value of Checkpoint, or the State of the Stater\n  one:   %v\n  other: %v",
+		e.Process, e.Line, e.Difference, e.Histories[0], e.Histories[1])
 }
 
 // check refuses a system that cannot be searched.
