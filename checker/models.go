@@ -232,6 +232,9 @@ type survey struct {
 	failedCAS  int  // cas that failed without a reason
 	nilReads   int  // taken for reads of the initial value
 	reentrant  reentry
+	lock       string // the only name of a lock
+	locks      int    // 0 or 1 name, or more
+	unnamed    bool   // some data say not what they are
 	// endless is the indexes at which operations on registers begin that never end.
 	endless []int64
 }
@@ -246,6 +249,7 @@ func look(h history.Header, events Events) (survey, error) {
 		s.tokens = s.tokens || e.Token != 0
 		s.granted = s.granted || e.Token != 0 && ((e.F == history.Acquire || e.F == history.Renew) && e.Type == history.OK || e.F == history.Grant || e.F == history.Renewed)
 		s.named = s.named || e.F == history.Acquire && e.ScopeName() != ""
+		s.protect(e)
 		s.leases = s.leases || e.Lease != ""
 		s.reentrant.observe(e)
 		switch {
@@ -288,13 +292,26 @@ func (s *survey) awaits(open *opTable[int64], e *history.Event) {
 	}
 }
 
+// protect notes what the lock is called that data without a name can be under.
+func (s *survey) protect(e *history.Event) {
+	switch name := e.ScopeName(); {
+	case e.F.IsLease() && e.Type != history.Note && name != "":
+		if s.locks == 0 || s.lock != name {
+			s.locks++
+		}
+		s.lock = name
+	case onRegister(e.F) && e.Type != history.Note:
+		s.unnamed = s.unnamed || name == ""
+	}
+}
+
 // guess finds the model whose operations the history holds.
 func (s *survey) guess() (string, error) {
 	lease := s.seen[history.Acquire] || s.seen[history.Renew] || s.seen[history.Release]
 	data := s.data() || s.seen[history.Raise] || s.seen[history.Batch]
 	noted := s.view.Coordinator || s.view.Store
 	switch {
-	case lease && !noted && !s.tokens && !s.leases && s.reentrant.found != nil:
+	case lease && !noted && !s.leases && s.reentrant.found != nil:
 		return "", s.reentrant.found
 	case lease && !data && !noted && s.tokens && !s.leases && !s.named && !s.seen[history.Renew] && !s.seen[history.Release]:
 		return tokenSourceModel.Name, nil

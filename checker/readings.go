@@ -16,16 +16,30 @@ import (
 // more, to find out whether its verdict hangs on an option.
 const judgedAgain = 20_000
 
-// readings are the events as the judges take them. Where the initial value is not
+// readings are the events as the judges take them. Data without a name are under
+// the only lock that has one. Where the initial value is not
 // nil and nothing writes nil, a read of nil that began before anything was written
 // is one of the register before it was set.
 func (s *survey) readings(init history.Value) Events {
+	events := s.events
+	if s.unnamed && s.locks == 1 {
+		events = func(yield func(*history.Event)) error {
+			return s.events(func(e *history.Event) {
+				if e.F.IsStore() && e.Type != history.Note && e.ScopeName() == "" {
+					named := *e
+					named.Scope = s.lock
+					e = &named
+				}
+				yield(e)
+			})
+		}
+	}
 	if init == history.NilValue || s.canBeNil {
-		return s.events
+		return events
 	}
 	return func(yield func(*history.Event)) error {
 		r := unsetReads{init: init, written: make(map[string]bool)}
-		err := s.events(func(e *history.Event) { yield(r.read(e)) })
+		err := events(func(e *history.Event) { yield(r.read(e)) })
 		s.nilReads = r.count
 		return err
 	}
@@ -152,10 +166,12 @@ func (s *survey) hangsOnInit(m Model, opt Options, r *Report) error {
 	return nil
 }
 
-// plain is a value as --init takes it.
+// plain is a value as --init takes it on a command line.
 func plain(v history.Value) string {
-	if v.Kind == history.Text {
-		return v.Str
+	if text := v.Str; v.Kind == history.Text && text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz-_") == "" && text != "nil" && text != "null" && text != "true" && text != "false" {
+		return text
+	} else if v.Kind == history.Text || v.Kind == history.Raw {
+		return "'" + v.String() + "'"
 	}
 	return v.String()
 }

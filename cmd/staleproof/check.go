@@ -392,7 +392,7 @@ func (a *app) tellJudged(j *judged, o *checkOptions) {
 	}
 	guessed := ""
 	if j.Guessed {
-		guessed = ", guessed from its operations"
+		guessed = ", guessed from its operations (--model names another)"
 	}
 	a.printf("%s: %s\n", a.style(bold, j.file), a.style(colourOf(j.Outcome), j.Outcome.String()))
 	a.field("model", j.Model+guessed)
@@ -444,7 +444,7 @@ func (j *judged) properties() []string {
 func (a *app) judgedLines(j *judged, took time.Duration) {
 	a.line(checkedLine{Type: "checked", File: j.file, Model: j.Model, Operations: j.Operations, Status: j.Outcome.String(),
 		Broken: orEmpty(j.broken()), Judged: orEmpty(j.properties()), NotJudged: orEmpty(j.unjudged()), Sometimes: exercised(j.Sometimes, nil),
-		Warning: j.warning(), Reason: j.reason, Seconds: elapsed(took)})
+		Warning: j.warning(), Reason: j.reason, Notes: j.Notes, Seconds: elapsed(took)})
 	for i := range j.findings {
 		a.line(j.findings[i].line("", "", j.file))
 	}
@@ -478,9 +478,15 @@ func baseNames(runs []reports.Run) {
 	}
 }
 
+// doc says how the history was judged.
+func (j *judged) doc() string {
+	text := strings.Join(append([]string{"A recorded history, judged as " + j.Model}, j.Notes...), ". ") + ". "
+	return strings.TrimSpace(text + j.warning())
+}
+
 // report is the file for the report and JUnit.
 func (j *judged) report() reports.Run {
-	run := reports.Run{Scenario: j.file, Doc: strings.TrimSpace("A recorded history, judged as " + j.Model + ". " + j.warning()), Status: reports.Status(j.Outcome.String()),
+	run := reports.Run{Scenario: j.file, Doc: j.doc(), Status: reports.Status(j.Outcome.String()),
 		Expected: j.Outcome == checker.Satisfied, Events: j.events, Properties: j.promises(),
 		Params: []reports.KeyValue{{Key: "model", Value: j.Model}, {Key: "operations", Value: count(int64(j.Operations))}, {Key: "events", Value: count(j.events)}},
 		Broken: j.broken(), Reason: cmp.Or(j.reason, j.advice),

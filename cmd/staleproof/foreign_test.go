@@ -149,6 +149,49 @@ func TestForeignHistories(t *testing.T) {
 			0 ok acquire "a"
 			9 invoke release "a" :owner "y"
 			9 ok release "a"`, []string{"--model", "mutex"}, 1, "broke mutex"},
+		{"an owner is that of the following operations, too", `
+			0 invoke acquire "a" :owner "x"
+			0 ok acquire "a"
+			0 invoke release "a"
+			0 ok release "a"`, []string{"--model", "mutex"}, 0, ""},
+		{"an owner in some operations", `
+			0 invoke acquire "a"
+			0 ok acquire "a"
+			0 invoke release "a" :owner "x"
+			0 ok release "a"`, []string{"--model", "mutex"}, 2, "expected the owner of every operation on a lock, or of none"},
+		{"a refusal names who has the lock", `
+			0 invoke acquire "a" :owner "x"
+			0 ok acquire "a"
+			1 invoke acquire "a" :owner "y"
+			1 fail acquire "a" :owner "x"`, []string{"--model", "mutex"}, 0, ""},
+		{"a refusal names the greatest token", `
+			0 invoke write 1 :token 6
+			0 ok write 1
+			1 invoke write 2 :token 5
+			1 fail write 2 :error :stale :highest 6`, nil, 0, ""},
+		{"a refusal names a token that was never there", `
+			0 invoke write 1 :token 6
+			0 ok write 1
+			1 invoke write 2 :token 7
+			1 fail write 2 :error :stale :highest 8`, nil, 1, ""},
+		{"data under a lock that is named later", `
+			2 invoke read nil
+			2 ok read nil
+			0 invoke acquire "a"
+			0 ok acquire "a" :token 1
+			1 invoke acquire "a"
+			1 ok acquire "a" :token 2
+			1 invoke write 5 :token 2
+			1 ok write 5
+			0 invoke write 6 :token 1
+			0 ok write 6`, nil, 1, "token 1"},
+		{"data with tokens under several locks", `
+			0 invoke acquire "a"
+			0 ok acquire "a" :token 1
+			0 invoke write 6 :token 1
+			0 ok write 6
+			1 invoke acquire "b"
+			1 ok acquire "b" :token 1`, nil, 2, "where there are several locks"},
 
 		// Names of locks.
 		{"one lock in a map, acquired twice", `
@@ -239,6 +282,18 @@ func TestForeignHistories(t *testing.T) {
 		{"a transaction", "0 invoke txn [[:r 1 nil] [:append 1 2]]", nil, 2, "a history of transactions, which Elle judges"},
 		{"a transaction by another name", "0 invoke read [[:r 1 nil]]", nil, 2, "a history of transactions"},
 		{"a re-entrant lock", reentrant, nil, 2, "re-entrant"},
+		{"a re-entrant lock with tokens", `
+			0 invoke acquire "a"
+			0 ok acquire "a" :token 5
+			0 invoke acquire "a"
+			0 ok acquire "a" :token 5`, nil, 2, "re-entrant"},
+		{"a lock that is lost and acquired again is not re-entrant", `
+			0 invoke acquire "a"
+			0 ok acquire "a"
+			0 invoke acquire "a"
+			0 ok acquire "a"
+			0 invoke release "a"
+			0 ok release "a"`, nil, 0, "lease"},
 		{"a semaphore", "0 invoke acquire {:permits 2}", nil, 2, "semaphore"},
 
 		// Other notations.

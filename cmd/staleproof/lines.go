@@ -82,6 +82,7 @@ type checkedLine struct {
 	Sometimes  counts   `json:"sometimes"`
 	Warning    string   `json:"warning,omitempty"` // why a satisfied history is no plain pass
 	Reason     string   `json:"reason,omitempty"`
+	Notes      []string `json:"notes,omitempty"` // on how the history was read, and what was not judged
 	Seconds    elapsed  `json:"seconds"`
 }
 

@@ -72,7 +72,8 @@ func openReader(r io.Reader, file string, _ *Reading) (Source, error) {
 //	:lease, :lease-id                Lease
 //	:key, :resource, :name           Resource
 //	:lock, :lock-name                the Resource of an operation on a lock, the Scope of another
-//	:owner, :client, :holder         Client; of what failed, Owner: who has the lock
+//	:owner, :client, :holder         Client, of what follows too; of what failed, Owner: who has the lock
+//	:highest                         Highest: the greatest token that the store had accepted
 //
 // Hyphens, underscores and capitals do not count. Its end need not repeat what the
 // invoke says. Fields that say nothing of what an operation did are skipped

@@ -19,6 +19,7 @@ type jepsen struct {
 	// open has what the operations that have not ended were invoked with, by process.
 	open      map[string]request
 	keys      keys
+	owners    owners
 	protected protected
 }
 
@@ -237,6 +238,9 @@ func (j *jepsen) operation(e *Event, f string, entry jepsenEntry) error {
 		}
 	}
 	if err := j.value(e, f, &asked, entry); err != nil || e.Type != Invoke {
+		return err
+	}
+	if err := j.owners.of(e, entry); err != nil {
 		return err
 	}
 	if j.open == nil {

@@ -124,7 +124,7 @@ func TestJepsenMapping(t *testing.T) {
 			{:type :ok :f :renew :process 0 :value false}
 			{:type :invoke :f :acquire :process 1 :value 7}
 			{:type :ok :f :acquire :process 1 :value 33}
-			{:type :invoke :f :acquire :process 2 :value {:client "n1"}}
+			{:type :invoke :f :acquire :process 2 :value nil}
 			{:type :ok :f :acquire :process 2 :value {:uid {:fence 1} :fence 34 :client "n1"}}
 			{:type :invoke :f :release :process 1 :value 7}
 			{:type :ok :f :release :process 1 :value 7}
@@ -142,7 +142,7 @@ func TestJepsenMapping(t *testing.T) {
 			{"type":"ok","f":"renew","process":0,"value":false}
 			{"type":"invoke","f":"acquire","process":1,"value":7}
 			{"type":"ok","f":"acquire","process":1,"value":33}
-			{"type":"invoke","f":"acquire","process":2,"value":{"client":"n1"}}
+			{"type":"invoke","f":"acquire","process":2,"value":null}
 			{"type":"ok","f":"acquire","process":2,"value":{"uid":{"fence":1},"token":34,"client":"n1"}}
 			{"type":"invoke","f":"release","process":1,"value":7}
 			{"type":"ok","f":"release","process":1,"value":7}
@@ -161,8 +161,8 @@ func TestJepsenMapping(t *testing.T) {
 				{Index: 3, Process: "0", Type: Fail, F: Renew, Op: 2, Error: "refused"},
 				{Index: 4, Process: "1", Type: Invoke, F: Acquire, Op: 3, Resource: "7"},
 				{Index: 5, Process: "1", Type: OK, F: Acquire, Op: 3, Resource: "7", Token: 33},
-				{Index: 6, Process: "2", Client: "n1", Type: Invoke, F: Acquire, Op: 4},
-				{Index: 7, Process: "2", Client: "n1", Type: OK, F: Acquire, Op: 4, Token: 34},
+				{Index: 6, Process: "2", Type: Invoke, F: Acquire, Op: 4},
+				{Index: 7, Process: "2", Type: OK, F: Acquire, Op: 4, Token: 34},
 				{Index: 8, Process: "1", Type: Invoke, F: Release, Op: 5, Resource: "7"},
 				{Index: 9, Process: "1", Type: OK, F: Release, Op: 5, Resource: "7"},
 				{Index: 10, Process: "1", Type: Invoke, F: Acquire, Op: 6, Resource: "7"},
@@ -173,6 +173,60 @@ func TestJepsenMapping(t *testing.T) {
 				{Index: 15, Process: "3", Type: OK, F: Acquire, Op: 8, Resource: "r"},
 				{Index: 16, Process: "3", Type: Invoke, F: Acquire, Op: 9},
 				{Index: 17, Process: "3", Type: OK, F: Acquire, Op: 9},
+			}},
+		{"fields beside the value, and in the map of a lock", `
+			{:type :invoke :f :acquire :process 0 :value {:name "a" :client "n1"}}
+			{:type :ok :f :acquire :process 0 :value {:fence 5} :lease "l" :node "db1"}
+			{:type :invoke :f :write :process 0 :value 1 :token 5 :lease "l" :latency 7}
+			{:type :fail :f :write :process 0 :value 1 :error :stale :highest 6}
+			{:type :invoke :f :read :process 0 :value nil :key 7}
+			{:type :ok :f :read :process 0 :value 1}
+			{:type :invoke :f :release :process 0 :lock "a" :token 5}
+			{:type :fail :f :release :process 0 :owner "n2"}`, `
+			{"type":"invoke","f":"acquire","process":0,"value":{"name":"a","client":"n1"}}
+			{"type":"ok","f":"acquire","process":0,"value":{"token":5},"leaseId":"l","node":"db1"}
+			{"type":"invoke","f":"write","process":0,"value":1,"fencing_token":5,"lease":"l","latency":7}
+			{"type":"fail","f":"write","process":0,"value":1,"error":"stale","highest":6}
+			{"type":"invoke","f":"read","process":0,"value":null,"resource":7}
+			{"type":"ok","f":"read","process":0,"value":1}
+			{"type":"invoke","f":"release","process":0,"lock":"a","token":5}
+			{"type":"fail","f":"release","process":0,"holder":"n2"}`,
+			[]Event{
+				{Index: 0, Process: "0", Client: "n1", Type: Invoke, F: Acquire, Op: 1, Resource: "a"},
+				{Index: 1, Process: "0", Client: "n1", Type: OK, F: Acquire, Op: 1, Resource: "a", Token: 5, Lease: "l"},
+				{Index: 2, Process: "0", Client: "n1", Type: Invoke, F: Write, Op: 2, Scope: "a", Token: 5, Lease: "l", Value: IntValue(1)},
+				{Index: 3, Process: "0", Client: "n1", Type: Fail, F: Write, Op: 2, Scope: "a", Value: IntValue(1), Error: Stale, Highest: 6},
+				{Index: 4, Process: "0", Client: "n1", Type: Invoke, F: Read, Op: 3, Resource: "7"},
+				{Index: 5, Process: "0", Client: "n1", Type: OK, F: Read, Op: 3, Resource: "7", Value: IntValue(1)},
+				{Index: 6, Process: "0", Client: "n1", Type: Invoke, F: Release, Op: 4, Resource: "a", Token: 5},
+				{Index: 7, Process: "0", Client: "n1", Type: Fail, F: Release, Op: 4, Resource: "a", Owner: "n2"},
+			}},
+		{"keys of jepsen.independent", `
+			{:type :invoke :f :write :process 0 :value [:x 1]}
+			{:type :invoke :f :cas :process 1 :value [:y [nil 2]]}
+			{:type :ok :f :write :process 0 :value [:x 1]}
+			{:type :info :f :cas :process 1 :value [:y [nil 2]] :error :timeout}
+			{:type :invoke :f :read :process 0 :value [:x nil]}
+			{:type :ok :f :read :process 0 :value [:x 1]}
+			{:type :invoke :f :write :process 0 :value [7 nil]}
+			{:type :fail :f :write :process 0 :error :full}`, `
+			{"type":"invoke","f":"write","process":0,"value":["x",1]}
+			{"type":"invoke","f":"cas","process":1,"value":["y",[null,2]]}
+			{"type":"ok","f":"write","process":0,"value":["x",1]}
+			{"type":"info","f":"cas","process":1,"value":["y",[null,2]],"error":"timeout"}
+			{"type":"invoke","f":"read","process":0,"value":["x",null]}
+			{"type":"ok","f":"read","process":0,"value":["x",1]}
+			{"type":"invoke","f":"write","process":0,"value":[7,null]}
+			{"type":"fail","f":"write","process":0,"error":"full"}`,
+			[]Event{
+				{Index: 0, Process: "0", Type: Invoke, F: Write, Op: 1, Resource: "x", Value: IntValue(1)},
+				{Index: 1, Process: "1", Type: Invoke, F: CAS, Op: 2, Resource: "y", Expect: NilValue, Value: IntValue(2)},
+				{Index: 2, Process: "0", Type: OK, F: Write, Op: 1, Resource: "x", Value: IntValue(1)},
+				{Index: 3, Process: "1", Type: Info, F: CAS, Op: 2, Resource: "y", Expect: NilValue, Value: IntValue(2), Error: "timeout"},
+				{Index: 4, Process: "0", Type: Invoke, F: Read, Op: 3, Resource: "x"},
+				{Index: 5, Process: "0", Type: OK, F: Read, Op: 3, Resource: "x", Value: IntValue(1)},
+				{Index: 6, Process: "0", Type: Invoke, F: Write, Op: 4, Resource: "7", Value: NilValue},
+				{Index: 7, Process: "0", Type: Fail, F: Write, Op: 4, Resource: "7", Error: "full"},
 			}},
 		{"timestamps", `
 			{:type :invoke :f :read-operation :value nil :process 0}

@@ -18,6 +18,7 @@ const (
 	jepsenResource
 	jepsenLock
 	jepsenOwner
+	jepsenHighest
 	jepsenFieldCount
 )
 
@@ -25,7 +26,7 @@ const (
 var jepsenFieldNames = [jepsenFieldCount]string{
 	jepsenIndex: "index", jepsenTime: "time", jepsenProcess: "process", jepsenType: "type", jepsenF: "f",
 	jepsenValue: "value", jepsenError: "error", jepsenToken: "token", jepsenLease: "lease",
-	jepsenResource: "key", jepsenLock: "lock", jepsenOwner: "owner",
+	jepsenResource: "key", jepsenLock: "lock", jepsenOwner: "owner", jepsenHighest: "highest",
 }
 
 // jepsenFieldByName has the names under which recorders write the fields, as
@@ -38,6 +39,7 @@ var jepsenFieldByName = map[string]jepsenField{
 	"key": jepsenResource, "resource": jepsenResource, "name": jepsenResource,
 	"lock": jepsenLock, "lockname": jepsenLock,
 	"owner": jepsenOwner, "client": jepsenOwner, "holder": jepsenOwner,
+	"highest": jepsenHighest,
 }
 
 // meaningless are fields that say nothing of what an operation did.
@@ -132,19 +134,25 @@ func unreadField(name string) error {
 
 // beside reads the fields beside :value into the event.
 func beside(e *Event, entry jepsenEntry) error {
-	v, err := entry.read(jepsenToken)
-	switch {
-	case err != nil:
-		return err
-	case v.some() && (v.Kind != Int || v.Num < 1):
-		return entry.mistake(jepsenToken, "a token, an integer from 1,", hintEntry)
+	for _, number := range [...]struct {
+		field jepsenField
+		to    *Token
+	}{{jepsenToken, &e.Token}, {jepsenHighest, &e.Highest}} {
+		v, err := entry.read(number.field)
+		switch {
+		case err != nil:
+			return err
+		case v.some() && (v.Kind != Int || v.Num < 1):
+			return entry.mistake(number.field, "a token, an integer from 1,", hintEntry)
+		}
+		*number.to = Token(v.Num)
 	}
-	e.Token = Token(v.Num)
 	for _, text := range [...]struct {
 		field jepsenField
 		to    *string
 	}{{jepsenLease, &e.Lease}, {jepsenResource, &e.Resource}, {jepsenLock, &e.Scope}, {jepsenOwner, &e.Client}} {
-		if v, err = entry.read(text.field); err != nil {
+		v, err := entry.read(text.field)
+		if err != nil {
 			return err
 		}
 		if *text.to = v.plain(); text.field == jepsenResource || text.field == jepsenLock {
@@ -174,7 +182,36 @@ func (e *Event) ends(asked *request, entry jepsenEntry) error {
 		}
 	}
 	if e.Client != asked.client {
-		return entry.mistake(jepsenOwner, "the owner "+quote(asked.client)+" of the invoke", "name the owner in both, or in none")
+		return entry.mistake(jepsenOwner, "the owner of the invoke ("+quote(asked.client)+")", "name the owner in both, or in none")
+	}
+	return nil
+}
+
+// owners keeps for whom a process acts: an owner that an operation names is that of
+// the following ones, too. Whether two holds are one client's hangs on it, so that
+// either all operations on locks have an owner or none has.
+type owners struct {
+	named, unnamed bool
+	last           map[string]string // by process
+}
+
+// of completes the owner of an operation that begins.
+func (o *owners) of(e *Event, entry jepsenEntry) error {
+	if e.Client == "" {
+		e.Client = o.last[e.Process]
+	}
+	switch {
+	case e.Client != "" && o.last[e.Process] != e.Client:
+		if o.last == nil {
+			o.last = make(map[string]string)
+		}
+		o.last[e.Process] = e.Client
+	case e.Client == "" && !e.F.IsLease():
+		return nil
+	}
+	o.named, o.unnamed = o.named || e.Client != "", o.unnamed || e.Client == ""
+	if o.named && o.unnamed {
+		return entry.mistake(jepsenF, "the owner of every operation on a lock, or of none", "name the owner in all of them: it says whose hold it is")
 	}
 	return nil
 }
