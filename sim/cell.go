@@ -83,10 +83,15 @@ type Cell struct {
 	answers []int
 	pcs     [64]uintptr
 	checked bool // the last event came to a checkpoint
+	left    bool // the process is no longer in the line
 
 	// What the last event brought.
 	Effects []Effect
 	Choices []Answer
+	// Turns says how many Effects there were each time that the process came back to
+	// the end of the line in which processes wait for their turn. It matters when all
+	// of them start at once.
+	Turns []int
 	// Lines are where each of Effects stands in the process's own code, and Line is
 	// where its last checkpoint does, or else what it did last; "" is not known.
 	Lines []string
@@ -162,8 +167,8 @@ func (c *Cell) Turn(proc ID) {
 // EventStart is the first after a Reset.
 func (c *Cell) Feed(ev Event, in Input) {
 	w, n := c.w, c.n
-	c.Effects, c.Choices, c.Lines = c.Effects[:0], c.Choices[:0], c.Lines[:0]
-	c.ReadClock, c.NamedCall, c.checked = false, false, false
+	c.Effects, c.Choices, c.Lines, c.Turns = c.Effects[:0], c.Choices[:0], c.Lines[:0], c.Turns[:0]
+	c.ReadClock, c.NamedCall, c.checked, c.left = false, false, false, false
 	c.answers, c.calls, c.cur = in.Answers, in.Calls, nil
 	w.events++
 	w.steps = 0
@@ -262,7 +267,13 @@ func (c *Cell) newTask(p *Proc) {
 
 // slice is told that p goes on, or starts: what it found is an input of p's,
 // and of the memory that it shares.
-func (c *Cell) slice(p *Proc) { c.enter(p, found(p)) }
+func (c *Cell) slice(p *Proc) {
+	if c.left {
+		c.Turns = append(c.Turns, len(c.Effects))
+	}
+	c.left = !c.n.queued
+	c.enter(p, found(p))
+}
 
 // found hashes what a ready task finds when it goes on: the message that it is to
 // handle, the one that ended its wait, or the step that did.

@@ -107,6 +107,7 @@ type outcomeInfo struct {
 	answers []answer
 	did     []sim.Effect // effects as the process had them, which knows nothing of lost messages
 	chose   []sim.Answer
+	turns   []int // where its turns but the first begin in effects
 }
 
 // answer is a choice that a transition made, in the order of asking at its site.

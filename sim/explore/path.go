@@ -130,10 +130,7 @@ func (s *search) play(chooser sim.Chooser, observer sim.Observer) sim.Result {
 
 // expected lists what the search knows to happen on a path.
 func (s *search) expected(p path) []sim.Effect {
-	var all []sim.Effect
-	for _, o := range p.start.outcomes {
-		all = append(all, s.outInfo[o].effects...)
-	}
+	all := s.startEffects(p.start.outcomes)
 	for _, t := range p.steps {
 		if t.outcome >= 0 {
 			all = append(all, s.outInfo[t.outcome].effects...)

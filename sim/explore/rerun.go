@@ -263,7 +263,7 @@ func (r *runner) together(s *search, seed uint64, steps int) (err error) {
 	for p, o := range start.outcomes {
 		proc = p
 		h := history{from: -1, event: sim.Event{Kind: sim.EventStart, Proc: sim.ID(p)}}
-		if err := r.follow(&chains[p], p, h, int(o)); err != nil {
+		if err := r.follow(&chains[p], p, h, int(o)); err != nil || r.world.Panic != nil {
 			return err
 		}
 	}
@@ -280,7 +280,7 @@ func (r *runner) together(s *search, seed uint64, steps int) (err error) {
 		}
 		proc = s.info[t.local].proc
 		h := history{from: int32(t.local), event: s.eventOf(t.miss), clock: t.clock, calls: t.calls}
-		if err := r.follow(&chains[proc], proc, h, t.outcome); err != nil {
+		if err := r.follow(&chains[proc], proc, h, t.outcome); err != nil || r.world.Panic != nil {
 			return err
 		}
 	}

@@ -54,6 +54,7 @@ type raw struct {
 	answers []int
 	cost    uint32
 	flags   uint16
+	turns   []int    // where its turns but the first begin in effects
 	lines   []string // of effects, if the cell is traced
 	line    string
 }
@@ -171,7 +172,7 @@ func (e *engine) costOf(choices []sim.Answer, site sim.Site) (uint32, bool) {
 
 // outcome copies what a cell's last event brought.
 func (r *runner) outcome(c *sim.Cell, answers []int) raw {
-	x := raw{panic: c.Panic, effects: slices.Clone(c.Effects), choices: slices.Clone(c.Choices), answers: answers}
+	x := raw{panic: c.Panic, effects: slices.Clone(c.Effects), choices: slices.Clone(c.Choices), turns: slices.Clone(c.Turns), answers: answers}
 	for _, a := range c.Choices {
 		if a.Option > 0 {
 			x.cost += nibble(a.Site)
@@ -330,7 +331,11 @@ func (e *engine) addVariant(next uint32, delta fingerprint, x *raw, fates []uint
 	for _, c := range x.choices {
 		info.answers = append(info.answers, answer{c.Site, c.Option})
 	}
+	turns := x.turns
 	for i := range x.effects {
+		for ; len(turns) > 0 && turns[0] == i; turns = turns[1:] {
+			info.turns = append(info.turns, len(info.effects))
+		}
 		ef := x.effects[i]
 		info.effects = append(info.effects, ef)
 		if !isSend(&ef) {

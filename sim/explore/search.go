@@ -578,6 +578,34 @@ func (s *search) begin() error {
 	return nil
 }
 
+// startEffects returns what happens when all processes start, in order: each goes on
+// until it blocks, then those that have further tasks have another turn. A panic ends
+// it all.
+func (e *engine) startEffects(outcomes []uint32) (all []sim.Effect) {
+	for turn, more := 0, true; more; turn++ {
+		more = false
+		for _, o := range outcomes {
+			x := &e.outInfo[o]
+			lo, hi := 0, len(x.effects)
+			if turn > len(x.turns) {
+				continue
+			}
+			if turn > 0 {
+				lo = x.turns[turn-1]
+			}
+			if turn < len(x.turns) {
+				hi, more = x.turns[turn], true
+			}
+			for _, ef := range x.effects[lo:hi] {
+				if all = append(all, ef); ef.Observation == nil && ef.Note.Kind == sim.NotePanic {
+					return all
+				}
+			}
+		}
+	}
+	return all
+}
+
 // combine seeds the initial states that go on from the chosen outcomes.
 func (s *search) combine(all [][]uint32, chosen []uint32, cost uint32) {
 	if len(chosen) < len(all) {
@@ -599,12 +627,9 @@ func (s *search) combine(all [][]uint32, chosen []uint32, cost uint32) {
 	if s.budgetAt >= 0 {
 		state[s.budgetAt] = s.budget - cost
 	}
-	for k := range s.mons {
-		for _, o := range chosen {
-			m := monitorMiss{k, state[s.procs+k], s.outcomes[o].notes, 0}
-			if m.list == 0 {
-				continue
-			}
+	if list := s.internList(s.startEffects(chosen)); list != 0 {
+		for k := range s.mons {
+			m := monitorMiss{k, state[s.procs+k], list, 0}
 			k1, k2 := m.keys()
 			if s.judge.get(k1, k2) == nil {
 				s.recordMonitor(m)

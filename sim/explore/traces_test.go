@@ -71,37 +71,30 @@ func (b *plain) Choose(c sim.Choice) int {
 	return b.answers[b.at-1]
 }
 
-// histories returns all beginnings of the system's histories, at rest.
-func histories(t *testing.T, sys explore.System) []string {
+// histories returns all that the schedules of a system do, unless there are more
+// than limit of them, or one of them ends in a panic. None is the beginning of
+// another.
+func histories(sys explore.System, limit int) (all []string, panicked *sim.Panic) {
 	b := &plain{cfg: sys.Config, heard: map[string]bool{}}
 	w := sim.NewWorld(sys.Config, b, b)
 	defer w.Close()
-	b.enumerate(t, func() {
-		b.listener = listener{}
+	for range limit {
+		b.at, b.listener = 0, listener{}
 		w.Reset(sys.Config, b, b)
 		sys.Build(w)
-		w.Run()
-		b.heard[b.listener.heard] = true
-	})
-	return whole(b.heard)
-}
-
-// enumerate calls run once for each sequence of answers to its choices.
-func (b *plain) enumerate(t *testing.T, run func()) {
-	for runs := 0; ; runs++ {
-		if runs > 300_000 {
-			t.Fatal("too many schedules for this test")
+		if r := w.Run(); r.Panic != nil {
+			return nil, r.Panic
 		}
-		b.at = 0
-		run()
+		b.heard[b.listener.heard] = true
 		for len(b.options) > 0 && b.answers[len(b.answers)-1]+1 >= b.options[len(b.options)-1] {
 			b.answers, b.options = b.answers[:len(b.answers)-1], b.options[:len(b.options)-1]
 		}
 		if len(b.options) == 0 {
-			return
+			return whole(b.heard), nil
 		}
 		b.answers[len(b.answers)-1]++
 	}
+	return nil, nil
 }
 
 // whole keeps those that no other continues.
@@ -204,7 +197,10 @@ func faulty(sites ...sim.Site) sim.Config {
 func compareHistories(t *testing.T, build func(*sim.World), cfg sim.Config) {
 	t.Helper()
 	sys := explore.System{Build: build, Config: cfg}
-	want := histories(t, sys)
+	want, panicked := histories(sys, 300_000)
+	if want == nil {
+		t.Fatal("too many schedules for this test", panicked)
+	}
 	sys.Monitors = []func() explore.Monitor{func() explore.Monitor { return &listener{} }}
 	r, err := explore.Run(sys, explore.Options{Workers: 2})
 	if err != nil {
