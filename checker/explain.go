@@ -53,6 +53,9 @@ func Explain(h *history.History, v Violation) Finding {
 	x.index()
 	x.operations()
 	x.maximum()
+	if x.staleWrite() {
+		x.pick(x.setBack())
+	}
 	x.neighbours()
 	x.tenures()
 	x.holders()
@@ -539,6 +542,9 @@ func (x *explainer) serverText(i int) string {
 	case history.Reject:
 		return fmt.Sprintf("%s refused %s with %s: its greatest was %d", server(e), x.name(e), x.tokenOf(e), e.Highest)
 	case history.Raised:
+		if before := x.fenceBefore(i); e.Highest == e.Token && e.Token < before {
+			return fmt.Sprintf("%s set its fence back to token %d%s, from %d", server(e), e.Token, x.forWhom(e), before)
+		}
 		return fmt.Sprintf("%s raised its fence to token %d%s", server(e), e.Token, x.forWhom(e))
 	case history.Served:
 		return fmt.Sprintf("%s answered %s%s: %s", server(e), x.name(e), x.withToken(e), valueText(e.Value)) + x.unraised(i)
@@ -574,6 +580,9 @@ func (x *explainer) applyText(i int) string {
 	}
 	token, _ := x.presented(e)
 	before, _ := x.presented(&x.events[x.quoted[len(x.quoted)-2]])
+	if e.Text == history.Unchanged && token < before {
+		return fmt.Sprintf("%s answered %s as done, and changed nothing: %s after %d", server(e), what, x.tokenOf(e), before)
+	}
 	if before <= token {
 		text := fmt.Sprintf("%s applied %s with %s", server(e), what, x.tokenOf(e))
 		if x.v.Property == noLostUpdate.Name && len(x.quoted) == 3 {

@@ -21,8 +21,14 @@ func (x *explainer) short(f *Finding) {
 		f.Cause = x.stillHeld()
 	case x.v.Property == noLostUpdate.Name && len(x.quoted) == 3:
 		f.Harm, f.Cause = x.lostUpdate()
+	case x.staleWrite() && e.Text == history.Unchanged:
+		f.Harm = fmt.Sprintf("%s, with %s, was answered as done after token %d was accepted, and nothing in %s changed", x.name(e), x.tokenOf(e), x.before(), server(e))
+		f.Cause = sentences(x.story(e, x.before(), x.last), "a store that refuses a stale write answers so, as its client must learn that it lost its lease")
 	case x.staleWrite():
 		f.Harm, f.Cause = x.overwritten(), sentences(x.story(e, x.before(), x.last), x.whyApplied(), x.remedy())
+	case x.v.Property == fenceSurvives.Name && e.F == history.Raised && len(x.quoted) == 2:
+		f.Harm = fmt.Sprintf("%s set the fence of %s back from token %d to %d: writes with token %d pass again", x.name(e), server(e), x.before(), x.tokenNumber(e), x.tokenNumber(e))
+		f.Cause = sentences(x.story(e, x.before(), x.last), "a store that refuses a raise with a lower token keeps its fence")
 	case x.v.Property == fenceSurvives.Name && e.F == history.Served && len(x.quoted) == 3:
 		f.Harm = fmt.Sprintf("%s was acknowledged, and lost when %s came back at #%d",
 			x.name(&x.events[x.quoted[0]]), server(e), x.events[x.quoted[1]].Index)
@@ -271,6 +277,9 @@ func (x *explainer) stalled(arrived, note int) int {
 func (x *explainer) whyApplied() string {
 	e, brought := &x.events[x.last], x.quoted[len(x.quoted)-2]
 	switch k := x.operation(e.Op); {
+	case x.setBack() >= 0:
+		o := &x.events[x.setBack()]
+		return fmt.Sprintf("%s had accepted a raise with token %d at #%d, after token %d: from then on it let %s pass", server(e), x.tokenNumber(o), o.Index, x.before(), x.tokenOf(e))
 	case x.tokenless(k) && e.Highest == 0:
 		return "the request carried no token"
 	case x.tokenless(k):
@@ -284,6 +293,23 @@ func (x *explainer) whyApplied() string {
 		return fmt.Sprintf("%s knew of token %d and did not refuse it", server(e), e.Highest)
 	}
 	return ""
+}
+
+// setBack returns the position of a raise that the store accepted between the two last
+// quoted events although its token is lower than that of the first, and no lower than
+// that of the last; -1: there is none.
+func (x *explainer) setBack() int {
+	if len(x.quoted) < 2 {
+		return -1
+	}
+	e := &x.events[x.last]
+	for i := x.quoted[len(x.quoted)-2] + 1; i < x.last; i++ {
+		o := &x.events[i]
+		if o.F == history.Raised && (o.Highest == 0 || o.Highest == o.Token) && x.sameFence(o, e) && x.tokenNumber(o) < x.before() && x.tokenNumber(o) >= x.tokenNumber(e) {
+			return i
+		}
+	}
+	return -1
 }
 
 // operation returns the place of an operation among x.ops, -1 if it has none.
@@ -307,6 +333,9 @@ func (x *explainer) tokenless(k int) bool {
 func (x *explainer) remedy() string {
 	if x.tokenless(x.operation(x.events[x.last].Op)) {
 		return "a store that is sent the token with each write, and compares it with its greatest in the same step as it writes, refuses such a write"
+	}
+	if x.setBack() >= 0 {
+		return "a store that refuses a raise with a lower token keeps its fence, and refuses such a write"
 	}
 	if e := &x.events[x.last]; e.Highest != 0 && e.Highest < x.before() {
 		return "a store that keeps its greatest token with its values, and as durable, refuses such a write"
@@ -345,11 +374,30 @@ func (x *explainer) lostUpdate() (harm, cause string) {
 		if fence != 0 {
 			at = fmt.Sprintf("was still at %d", fence)
 		}
-		cause = fmt.Sprintf("%s had not raised the fence to its token %d before it %s: it %s, and so %s was not refused",
-			clientText(x.client(last)), own, made, at, x.tokenOf(late))
-		remedy = "a holder that raises the fence to its token before it reads has such a write refused"
+		if asked := x.cannotRaise(last); asked >= 0 {
+			cause = fmt.Sprintf("%s asked %s at #%d to raise the fence to its token %d before it %s, and %s does not do that: the fence %s, and so %s was not refused",
+				clientText(x.client(last)), server(last), x.events[asked].Index, own, made, server(last), at, x.tokenOf(late))
+			remedy = "a store whose fence can be raised before a read refuses such a write"
+		} else {
+			cause = fmt.Sprintf("%s had not raised the fence to its token %d before it %s: it %s, and so %s was not refused",
+				clientText(x.client(last)), own, made, at, x.tokenOf(late))
+			remedy = "a holder that raises the fence to its token before it reads has such a write refused"
+		}
 	}
 	return harm, sentences(x.counted(basis, late, last, made), x.story(late, x.tokenNumber(last), x.quoted[1]), cause, remedy)
+}
+
+// cannotRaise returns the position of a raise with the token of a note, which its client
+// was told that the store does not support; -1: there is none.
+func (x *explainer) cannotRaise(note *history.Event) int {
+	for i := range x.events[:x.last] {
+		e := &x.events[i]
+		if e.F == history.Raise && e.Type == history.Fail && e.Error == history.Unsupported && x.sameFence(e, note) &&
+			x.tokenNumber(e) == x.tokenNumber(note) && e.ClientName() == x.client(note) {
+			return x.invocation(e.Op)
+		}
+	}
+	return -1
 }
 
 // counted reckons what a lost update should have come to, where the write is one

@@ -189,7 +189,7 @@ func (c *Client) outcome(e *history.Event, r *Request, reply *Reply) error {
 		e.Error = "not the holder"
 		return ErrNotHolder
 	case StatusUnsupported:
-		e.Error = "not supported"
+		e.Error = history.Unsupported
 		return ErrUnsupported
 	}
 	e.Type = history.OK

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"staleproof/model/history"
 	"staleproof/sim"
@@ -37,8 +38,8 @@ type StoreDeleter interface {
 // Serve makes a process of a user's store, which may be a [sim.Starter]. It notes in
 // the history when a request took effect: in the step in which the store answers. A
 // scenario that finds something wrong with that order looks, by a [Watch], in which
-// steps the store really changed, and judges by these. Of what a crash cuts off nobody
-// can tell whether it took effect; it is not noted.
+// steps the store really changed, and judges by these. A write that a crash cut off is
+// noted if the store, asked before it serves anybody else, reads its value.
 //
 // Copies of a message are answered from a record of replies, and those of a request
 // that a crash cut off with something on the disk get no answer, so that the store
@@ -92,6 +93,7 @@ type served struct {
 	arrived int64   // requests
 	calls   [4]int64
 	told    history.Event
+	asked   bool   // inquire has begun
 	watch   *Watch // nil: nobody looks
 	// looked: the watch has seen the store as it was made.
 	looked bool
@@ -128,6 +130,7 @@ type book struct {
 	life  int // the incarnation that wrote in it last
 	works map[int64]*work
 	open  []*work // that have no answer yet
+	cut   []*work // mutations that a crash cut off with something on the disk
 	seen  []shown // in any incarnation
 }
 
@@ -160,6 +163,7 @@ func (s *served) Handle(p *sim.Proc, msg sim.Message) {
 	}
 	b := bookOf(p)
 	s.recover(p, b)
+	s.inquire(p, b)
 	w := b.works[r.Op]
 	if w == nil {
 		w = &work{Request: r}
@@ -187,11 +191,46 @@ func (s *served) recover(p *sim.Proc, b *book) {
 	}
 	b.life = p.Incarnation()
 	for _, w := range b.open {
-		if !w.noted && w.mark.Durable == 0 {
+		switch {
+		case w.noted:
+		case w.mark.Durable == 0:
 			delete(b.works, w.Op)
+		case w.F.IsMutation():
+			b.cut = append(b.cut, w)
 		}
 	}
 	b.open = nil
+}
+
+// inquire finds out, by reading, which of the mutations that a crash cut off took
+// effect, before anybody else is served. What each may have left is its token in the
+// fence: that is in the history as a raise of its own, of which nobody knows the outcome.
+func (s *served) inquire(p *sim.Proc, b *book) {
+	if s.asked {
+		return
+	}
+	s.asked = true
+	for _, w := range b.cut {
+		e := note(&s.told, history.Raise, p.Serial())
+		e.Type, e.Process = history.Invoke, p.Name()+"/"+strconv.FormatInt(e.Op, 10)
+		e.Resource, e.Token, e.Lease = w.Resource, w.Token, w.Lease
+		p.Observe(e)
+	}
+	x, _ := s.store.(StoreReader)
+	for ; len(b.cut) > 0; b.cut = b.cut[1:] { // behind a read, which a crash may cut off too
+		w := b.cut[0]
+		if x == nil || w.F != history.Write || w.Value == of(&b.seen, w.Resource).value {
+			continue
+		}
+		reply := x.Read(p, Request{F: history.Read, Op: p.Serial(), Resource: w.Resource, Client: w.Client, Token: w.Token, Lease: w.Lease})
+		if reply.Status != StatusOK || reply.Value != w.Value {
+			continue
+		}
+		s.note(p, b, w, OK(w.Value))
+		if s.watch != nil {
+			s.watch.end(w, StatusOK, &s.told)
+		}
+	}
 }
 
 // Stepped lets the watch look at what a step of the task p has changed.
@@ -286,9 +325,13 @@ func (s *served) note(p *sim.Proc, b *book, w *work, reply Reply) {
 		return
 	}
 	w.noted = true
+	greatest := now.highest
+	if f == history.Raised {
+		greatest = w.Token // what a store that accepts it has now, unless it is seen to keep a greater one
+	}
 	e := note(&s.told, f, w.Op)
 	e.Resource, e.Token, e.Lease, e.Owner = w.Resource, w.Token, w.Lease, w.Client
-	e.Highest, e.Rejections, e.Basis = now.highest, now.refused, w.Basis
+	e.Highest, e.Rejections, e.Basis = greatest, now.refused, w.Basis
 	switch w.F {
 	case history.Write:
 		e.Value = history.IntValue(w.Value)

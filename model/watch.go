@@ -61,13 +61,17 @@ type trace struct {
 	own     bool // the task of the request did it
 	created bool // nothing was there
 	empty   bool // nothing, or a zero, is there now
+	sinks   bool // it was greater
 	text    bool
 	value   bool // it is the value of the request
 	token   bool // it is the token of the request
 }
 
 // Habits are what runs show of the places where a store keeps things.
-type Habits struct{ classes map[string]*habit }
+type Habits struct {
+	classes map[string]*habit
+	shown   bool // there is a place where values are kept
+}
 
 type habit struct {
 	values, tokens, others int  // how often a change made it such a thing
@@ -102,6 +106,21 @@ func (e *Effect) Places(h *Habits) []Place {
 		slices.SortFunc(list, func(a, b Place) int { return cmp.Compare(a.Step, b.Step) })
 	}
 	return list
+}
+
+// Lowered reports whether e, a raise, was seen to set the fence of the store back.
+func (e *Effect) Lowered(h *Habits) bool {
+	for i := range e.traces {
+		if c := &e.traces[i]; c.own && c.token && c.sinks && h.of(c.class).fence() {
+			return true
+		}
+	}
+	return false
+}
+
+// Idle reports whether e changed nothing, in a store that was seen to change by others.
+func (e *Effect) Idle(h *Habits) bool {
+	return !e.blind && e.said.Step == 0 && len(e.traces) == 0 && h.shown
 }
 
 // seen lists the places where e was seen to take effect.
@@ -214,6 +233,7 @@ func (w *Watch) learn(changed []difference) {
 		switch {
 		case slices.ContainsFunc(w.values, d.after.holds):
 			x.values++
+			w.Habits.shown = true
 			x.overwrites = x.overwrites || !d.before.empty()
 		case slices.ContainsFunc(w.tokens, func(t Token) bool { return d.after.holds(int64(t)) }):
 			x.tokens++
@@ -290,7 +310,7 @@ type difference struct {
 }
 
 func (d *difference) trace(k *work, own bool) trace {
-	return trace{class: d.class, own: own, created: d.before == nil, empty: d.after.empty(),
+	return trace{class: d.class, sinks: d.before != nil && d.after != nil && d.before.num > d.after.num, own: own, created: d.before == nil, empty: d.after.empty(),
 		text:  d.after != nil && d.after.kind == reflect.String,
 		value: k.F == history.Write && d.after.holds(k.Value), token: d.after.holds(int64(k.Token))}
 }

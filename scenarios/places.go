@@ -139,6 +139,8 @@ type placing struct {
 	fixed []spot // all that happened but for the notes of open, in order
 	open  []movable
 	tried int
+
+	lowered []int64 // raises that set the fence back
 }
 
 // movable is a request whose note has several places.
@@ -170,6 +172,7 @@ func (r *Runner) placing() *placing {
 		order[i] = spot{place: model.Place{Index: events[i].Index, Time: events[i].Time}, event: events[i]}
 	}
 	isOpen := map[int64]bool{} // by operation
+	var g greatest
 	for _, e := range r.watch.Effects {
 		i, ok := slices.BinarySearchFunc(events, e.At, func(e history.Event, index int64) int { return cmp.Compare(e.Index, index) })
 		if !ok {
@@ -183,9 +186,15 @@ func (r *Runner) placing() *placing {
 		if n := len(places); n > 0 {
 			order[i].place = places[n-1]
 		}
+		if e.Lowered(r.habits) {
+			g.lowered = append(g.lowered, e.Op)
+		}
+		if e.Idle(r.habits) && events[i].F == history.Apply {
+			order[i].event.Text = history.Unchanged
+		}
 	}
 	slices.SortStableFunc(order, func(a, b spot) int { return a.compare(&b) })
-	var g greatest
+	s.lowered = g.lowered
 	for i := range order {
 		e := &order[i].event
 		e.Time = order[i].place.Time
@@ -221,6 +230,7 @@ type greatest struct {
 	store     string
 	resources []string
 	tokens    []history.Token
+	lowered   []int64 // raises that set the fence back
 }
 
 // note makes the Highest of a note of the store what it is in this order.
@@ -236,7 +246,10 @@ func (g *greatest) note(e *history.Event) {
 			i = len(g.resources)
 			g.resources, g.tokens = append(g.resources, e.Resource), append(g.tokens, 0)
 		}
-		if effective(e) {
+		switch {
+		case e.F == history.Raised && slices.Contains(g.lowered, e.Op):
+			g.tokens[i] = e.Token
+		case effective(e):
 			g.tokens[i] = max(g.tokens[i], e.Token)
 		}
 		e.Highest = g.tokens[i]
@@ -274,7 +287,7 @@ func (s *placing) search(root *checker.Suite) checker.Outcome {
 			}
 		}
 	}
-	front := []*order{{suite: root}}
+	front := []*order{{suite: root, greatest: greatest{lowered: s.lowered}}}
 	for i := range moments {
 		m := &moments[i]
 		if front = s.place(front, m); s.tried > maxOrders {
@@ -386,4 +399,21 @@ func (o *order) key() string {
 		b = binary.AppendUvarint(append(b, 0), uint64(t))
 	}
 	return string(o.suite.AppendKey(b))
+}
+
+// forgetKnown takes from the event where a guarantee broke the greatest token that the
+// store knew, unless it is too low: of a user's store only its answers are known, and
+// that it let a lower token pass may be because it had forgotten the greater one.
+func (r *Runner) forgetKnown(h *history.History, v *checker.Violation) {
+	if r.opt.NewStore == nil || len(v.Events) < 2 {
+		return
+	}
+	at := func(index int64) *history.Event {
+		i, _ := slices.BinarySearchFunc(h.Events, index, func(e history.Event, index int64) int { return cmp.Compare(e.Index, index) })
+		return &h.Events[min(i, len(h.Events)-1)]
+	}
+	last, before := at(v.Events[len(v.Events)-1]), at(v.Events[len(v.Events)-2])
+	if last.F == history.Apply && last.Highest >= before.Token {
+		last.Highest = 0
+	}
 }

@@ -87,6 +87,9 @@ func NewRunner(sc *Scenario, opt Options) (*Runner, error) {
 	properties := opt.Properties
 	if properties == nil {
 		properties = sc.Judged(opt.Timing)
+		if opt.NewStore != nil && !slices.Contains(properties, "fence-survives") {
+			properties = append(properties, "fence-survives") // the model's store is known to keep it
+		}
 	}
 	var err error
 	if r.suite, err = (checker.Config{Header: r.header(&sc.Params), View: r.view(), Init: InitialValue}).New(properties); err != nil {
@@ -256,6 +259,7 @@ func (r *Runner) Explain(p *Params, seed uint64, s sim.Schedule, digest uint64, 
 		v.Events = slices.Clone(v.Events)
 		f := &Finding{Scenario: r.sc.Name, Defects: r.opt.Defects, History: h, Broken: o.Broken(),
 			Run: Recorded{Scenario: r.sc.Name, Revision: r.sc.Revision, Defects: r.opt.Defects, Timing: r.opt.Timing, Params: *p, Seed: seed, Schedule: taken, Digest: digest, Marks: MarksOf(h)}}
+		r.forgetKnown(h, &v)
 		f.Finding = r.explain(h, v)
 		f.Decisions, f.Work = r.Decisions(p, taken), r.Work(p)
 		h.Header.Replay = f.Run.Token()

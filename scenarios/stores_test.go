@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,14 +161,148 @@ func TestStoresSeen(t *testing.T) {
 			}
 			t.Run(x.name+"/"+sc, func(t *testing.T) {
 				t.Parallel()
-				failure, err := testedIn(t, sc, WithStore(x.store), WithSeeds(2000))
+				v, err := outcomeIn(t, sc, WithStore(x.store), WithSeeds(2000))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, _, _ := strings.Cut(strings.TrimPrefix(failure, "broke "), ":"); got != x.breaks {
-					t.Errorf("expected it to break %q, found %s", x.breaks, failure)
+				if got := brokenIn(v.failure); got != x.breaks {
+					t.Errorf("expected it to break %q, found %s", x.breaks, v.failure)
 				}
 			})
 		}
 	}
+}
+
+// synced is a store whose fence and data are two keys of the disk. It is served under a
+// lock, and cannot raise its fence.
+type synced struct {
+	mu         sim.Mutex
+	fenceFirst bool
+}
+
+func (s *synced) get(p *sim.Proc, key string) int64 {
+	v, _ := p.Get(key)
+	n, _ := v.(int64)
+	return n
+}
+
+func (s *synced) Write(p *sim.Proc, r model.Request) model.Reply {
+	s.mu.Lock(p.Context())
+	defer s.mu.Unlock(p.Context())
+	if fence := model.Token(s.get(p, "fence")); r.Token < fence {
+		return model.Stale(fence)
+	}
+	if s.fenceFirst {
+		p.Put("fence", int64(r.Token))
+		p.Sync()
+	}
+	p.Put("data", r.Value)
+	p.Sync()
+	if !s.fenceFirst {
+		p.Put("fence", int64(r.Token))
+		p.Sync()
+	}
+	return model.OK(r.Value)
+}
+
+func (s *synced) Read(p *sim.Proc, r model.Request) model.Reply {
+	s.mu.Lock(p.Context())
+	defer s.mu.Unlock(p.Context())
+	return model.OK(s.get(p, "data"))
+}
+
+// says is a store in memory that answers in a way of its own.
+type says struct {
+	fenced
+	refuses func(s *says, r model.Request) model.Reply
+	commits func(p *sim.Proc, r model.Request) model.Reply
+	lowers  bool
+}
+
+func (s *says) Raise(p *sim.Proc, r model.Request) model.Reply {
+	if s.lowers {
+		s.fence = r.Token
+		return model.OK(0)
+	}
+	return s.fenced.Raise(p, r)
+}
+
+func (s *says) Write(p *sim.Proc, r model.Request) model.Reply {
+	if r.Token < s.fence {
+		if s.refuses != nil {
+			return s.refuses(s, r)
+		}
+		return model.Stale(s.fence)
+	}
+	s.fence, s.value = r.Token, r.Value
+	if s.commits != nil {
+		return s.commits(p, r)
+	}
+	return model.OK(r.Value)
+}
+
+// TestStoresSay: what a store does is told as the history shows it, and what it says
+// beside its verdict is not held against it.
+func TestStoresSay(t *testing.T) {
+	answers := func(s says) func() model.StoreServer {
+		return func() model.StoreServer { c := s; return &c }
+	}
+	names := func(t model.Token) func(*says, model.Request) model.Reply {
+		return func(*says, model.Request) model.Reply { return model.Stale(t) }
+	}
+	for _, x := range []struct {
+		name, scenario string
+		store          func() model.StoreServer
+		breaks         []string // one of them; none: it passes
+		says           []string
+		never          string
+	}{
+		{"data, then fence", "store-forgets", func() model.StoreServer { return &synced{} },
+			[]string{"fence-survives", "no-stale-write"}, []string{"The store no longer knew of token 2", "since its crash"}, ""},
+		{"fence, then data", "store-forgets", func() model.StoreServer { return &synced{fenceFirst: true} }, nil, nil, ""},
+		{"names the token presented", "textbook", answers(says{refuses: func(_ *says, r model.Request) model.Reply { return model.Stale(r.Token) }}), nil, nil, ""},
+		{"names none", "textbook", answers(says{refuses: names(0)}), nil, nil, ""},
+		{"names another", "textbook", answers(says{refuses: names(99)}), nil, nil, ""},
+		{"answers OK and changes nothing", "textbook", answers(says{refuses: func(_ *says, r model.Request) model.Reply { return model.OK(r.Value) }}),
+			[]string{"no-stale-write"}, []string{"nothing in the store changed", "as done, and changed nothing"}, "overwrote"},
+		{"refuses what it said was applied", "textbook", answers(says{commits: func(p *sim.Proc, r model.Request) model.Reply {
+			model.Applied(p, r)
+			return model.Stale(0)
+		}}), []string{"linearizable"}, []string{"the store accepted A's write 301", "A was told that its write 301 with token 1 was stale"}, "expected model.OK"},
+		{"answers nothing", "textbook", answers(says{commits: func(*sim.Proc, model.Request) model.Reply { return model.Reply{} }}),
+			[]string{PanicProperty}, []string{"expected model.OK(value), model.Stale(highest) or model.Unknown()"}, ""},
+		{"lets a raise set the fence back", "textbook", answers(says{lowers: true}),
+			[]string{"fence-survives"}, []string{"the store set its fence back to token 1", "A store that refuses a raise with a lower token keeps its fence"}, ""},
+		{"cannot raise its fence", "read-before-raise", func() model.StoreServer { return &raiseless{} },
+			[]string{"no-lost-update"}, []string{"to raise the fence to its token 2 before it read, and the store does not do that", "a store whose fence can be raised"}, "A holder that raises"},
+		{"accepts everything", "textbook", func() model.StoreServer { return &accepting{} },
+			[]string{"no-stale-write"}, []string{"A store that compares the token"}, "knew of token"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			v, err := outcomeIn(t, x.scenario, WithStore(x.store), WithSeeds(2000))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := brokenIn(v.failure); len(x.breaks) == 0 && got != "" || len(x.breaks) > 0 && !slices.Contains(x.breaks, got) {
+				t.Fatalf("expected it to break one of %q, found %s", x.breaks, v.failure)
+			}
+			for _, part := range x.says {
+				if text := unwrapped(v.failure); !strings.Contains(strings.ToLower(text), strings.ToLower(part)) {
+					t.Errorf("expected %q in\n%s", part, v.failure)
+				}
+			}
+			if x.never != "" && strings.Contains(unwrapped(v.failure), x.never) {
+				t.Errorf("expected no %q in\n%s", x.never, v.failure)
+			}
+		})
+	}
+}
+
+// accepting is a store without a fence.
+type accepting struct{ value int64 }
+
+func (s *accepting) Write(p *sim.Proc, r model.Request) model.Reply {
+	s.value = r.Value
+	return model.OK(r.Value)
 }

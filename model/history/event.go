@@ -180,6 +180,13 @@ type Event struct {
 // Stale is the Error of an operation that a fence refused.
 const Stale = "stale"
 
+// Unsupported is the Error of an operation that a server does not know.
+const Unsupported = "not supported"
+
+// Unchanged is the Text of an apply note of a mutation that the store answered as done
+// and that changed nothing in it.
+const Unchanged = "nothing changed"
+
 // ScopeName returns what the event's lease and fence cover.
 func (e *Event) ScopeName() string {
 	if e.Scope != "" {
