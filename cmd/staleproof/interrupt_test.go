@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// interrupter sends this process an interrupt behind the first line of a type, when it
+// waits for signals, and gives it the time to arrive.
+type interrupter struct {
+	bytes.Buffer
+	kind string
+	sent bool
+}
+
+func (w *interrupter) Write(b []byte) (int, error) {
+	if !w.sent && strings.HasPrefix(string(b), `{"type":"`+w.kind+`"`) {
+		w.sent = true
+		syscall.Kill(os.Getpid(), syscall.SIGINT)
+		time.Sleep(300 * time.Millisecond)
+	}
+	return w.Buffer.Write(b)
+}
+
+// TestInterruptedBetween: an interrupt between two scenarios ends the work too, and
+// what had not begun is no pass.
+func TestInterruptedBetween(t *testing.T) {
+	for _, c := range []struct {
+		kind string
+		args []string
+	}{
+		{"run", []string{"run", "textbook", "check-apart", "--defect", "none", "--seeds", "200"}},
+		{"fuzzed", []string{"fuzz", "textbook", "check-apart", "--seeds", "2000"}},
+	} {
+		dir := t.TempDir()
+		var errs bytes.Buffer
+		out := &interrupter{kind: c.kind}
+		code := run(append(c.args, "--json", "--result", filepath.Join(dir, "result.json")), out, &errs)
+		if code != exitInconclusive || !strings.Contains(errs.String(), "inconclusive: interrupted") || strings.Count(out.String(), `{"type":"`+c.kind+`"`) != 1 {
+			t.Errorf("%v: expected exit code 3 after one scenario, found %d:\n%s%s", c.args, code, out, &errs)
+		}
+		if !strings.HasSuffix(out.String(), `{"type":"summary","status":"inconclusive","exit":3}`+"\n") {
+			t.Errorf("%v: expected the summary at the end, found\n%s", c.args, out)
+		}
+	}
+}
