@@ -118,12 +118,16 @@ func TestBadInput(t *testing.T) {
 		{[]string{"report", "empty"}, "empty: expected a result file, found an empty one; "},
 		{[]string{"report", "garbage"}, "garbage: expected a report in JSON, as staleproof.report/1 writes it: "},
 		{[]string{"report", "header.jsonl"}, "header.jsonl: report: expected format \"staleproof.report/1\", found \"staleproof.history/1\"; "},
+		{[]string{"report", "noruns.json"}, "noruns.json: expected the results of a run, found none; run the command again that wrote it"},
 		{[]string{"replay", tok, "--result", "none/x"}, "--result: expected a file in a folder that exists, found no folder none; make it first"},
 
 		// Arguments.
 		{[]string{"rnu"}, "unknown command \"rnu\": did you mean run?"},
 		{[]string{"frobnicate"}, "unknown command \"frobnicate\": see staleproof --help"},
 		{[]string{"help", "rnu"}, "unknown command \"rnu\": did you mean run?"},
+		{[]string{"help", "run", "fuzz"}, "help: expected one command, found run and \"fuzz\""},
+		{[]string{"help", ""}, "unknown command \"\": see staleproof --help"},
+		{[]string{"explore", "textbook", "--defect", "all"}, "unknown defect \"all\": see staleproof list defects"},
 		{[]string{"run", "texbook"}, "unknown scenario \"texbook\": did you mean textbook?"},
 		{[]string{"run", "--sedes", "5"}, "unknown flag \"--sedes\": did you mean --seeds?"},
 		{[]string{"run", "-z"}, "unknown flag \"-z\": see staleproof run --help"},
@@ -217,7 +221,7 @@ func calmToken(t *testing.T, name string) string {
 
 // badFileNames are what badFiles makes, sorted.
 var badFileNames = []string{"altered.jsonl", "backwards.jsonl", "binary", "cut.log", "cutvalue.log", "drift.jsonl", "empty", "folder", "garbage", "header.jsonl", "link", "longline.jsonl", "loop", "moved.jsonl",
-	"nothing.log", "novalue.edn", "order.jsonl", "pipe", "process.log", "socket", "term.jsonl", "token.jsonl", "truncated.jsonl", "twice.jsonl", "unasked.jsonl", "unknownf.jsonl", "unknowntype.log", "usurped.jsonl", "wrongtype.jsonl"}
+	"noruns.json", "nothing.log", "novalue.edn", "order.jsonl", "pipe", "process.log", "socket", "term.jsonl", "token.jsonl", "truncated.jsonl", "twice.jsonl", "unasked.jsonl", "unknownf.jsonl", "unknowntype.log", "usurped.jsonl", "wrongtype.jsonl"}
 
 // badFiles makes the files of the table in the working folder, and returns a good
 // replay token.
@@ -232,6 +236,7 @@ func badFiles(t *testing.T) string {
 	}
 	for name, text := range map[string]string{
 		"empty": "", "binary": "\x7fELF\x02\x01\x01\x00\x00\xff\xfe", "garbage": "hello\n", "header.jsonl": header,
+		"noruns.json":     `{"format":"staleproof.report/1","runs":[]}`,
 		"truncated.jsonl": header + `{"index":5,"time":1,"proc`,
 		"wrongtype.jsonl": header + strings.Replace(invoked, `"time":1`, `"time":"soon"`, 1),
 		"unknownf.jsonl":  header + strings.Replace(invoked, `"read"`, `"wrote"`, 1),

@@ -214,7 +214,7 @@ func (a *app) fuzz(names []string, o *fuzzOptions) error {
 	var results []*result
 	for i := range trials {
 		if ctx.Err() != nil {
-			a.worse(exitInconclusive)
+			a.notBegun(trials[i:])
 			break
 		}
 		limit := time.Duration(0)

@@ -44,6 +44,12 @@ func TestInterruptedBetween(t *testing.T) {
 		if code != exitInconclusive || !strings.Contains(errs.String(), "inconclusive: interrupted") || strings.Count(out.String(), `{"type":"`+c.kind+`"`) != 1 {
 			t.Errorf("%v: expected exit code 3 after one scenario, found %d:\n%s%s", c.args, code, out, &errs)
 		}
+		// What was kept says it too.
+		code, _, text := invoke("report", filepath.Join(dir, "result.json"), "--report", filepath.Join(dir, "pages"), "--junit", filepath.Join(dir, "junit.xml"))
+		junit, _ := os.ReadFile(filepath.Join(dir, "junit.xml"))
+		if code != exitInconclusive || !strings.Contains(string(junit), `<testsuite name="check-apart" tests="1" failures="0" errors="1"`) || !strings.Contains(string(junit), "interrupted before it began") {
+			t.Errorf("%v: expected an inconclusive result of check-apart, found exit code %d: %s\n%s", c.args, code, text, junit)
+		}
 		if !strings.HasSuffix(out.String(), `{"type":"summary","status":"inconclusive","exit":3}`+"\n") {
 			t.Errorf("%v: expected the summary at the end, found\n%s", c.args, out)
 		}

@@ -67,6 +67,7 @@ type replayedLine struct {
 	Digest   string   `json:"digest"`
 	Status   string   `json:"status"`
 	Broken   []string `json:"broken"`
+	Unused   []string `json:"unused,omitempty"` // decisions that the run had no choice for
 	Seconds  elapsed  `json:"seconds"`
 }
 

@@ -225,6 +225,37 @@ func fits(t *testing.T, text string) {
 	}
 }
 
+// TestUnused: a decision that the run had no choice for is not dropped in silence.
+func TestUnused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.schedule")
+	invoke("replay", token(t, "store-ignores-token"), "--schedule", file)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := regexp.MustCompile(`(?m)^(digest|trail): .*\n`).ReplaceAllString(string(text), "")
+	for _, c := range []struct{ reason, more, want string }{
+		{"all of them are used", "", ""},
+		{"a choice that does not come up", "B/pause#77=1\n", "B/pause#77=1: the run had no such choice"},
+		{"an option that there is not", "manager/stall#0=99\n", "manager/stall#0=99: the run had no such choice"},
+		{"none of its options", "B/pause#78=0\n", ""},
+		{"too many to name", strings.Join([]string{"B/pause#71=1", "B/pause#72=1", "B/pause#73=1", "B/pause#74=1", "B/pause#75=1", "B/pause#76=1", "B/pause#77=1", "B/pause#78=1", "B/pause#79=1", "B/pause#80=1"}, "\n"), "and 2 more: the run had no such choice"},
+	} {
+		if err := os.WriteFile(file, []byte(bare+c.more), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		code, out, errs := invoke("replay", file)
+		flat := strings.Join(strings.Fields(out), " ")
+		if code != exitViolation || strings.Contains(flat, "unused") != (c.want != "") || !strings.Contains(flat, c.want) {
+			t.Errorf("%s: expected exit code 1 and %q, found %d:\n%s%s", c.reason, c.want, code, out, errs)
+		}
+		_, lines, _ := invoke("replay", file, "--json")
+		if strings.Contains(lines, `"unused":["`) != (c.want != "") {
+			t.Errorf("%s: found %s", c.reason, lines)
+		}
+	}
+}
+
 // TestJSON: text goes to stderr, and each line has the documented fields in the
 // documented order.
 func TestJSON(t *testing.T) {
@@ -232,7 +263,7 @@ func TestJSON(t *testing.T) {
 		"run":      "type scenario defect schedules events first? status expected breaks broken sometimes reason? seconds",
 		"kill":     "type scenario defect property schedules",
 		"finding":  "type file? scenario? defect? property message harm? cause? events decisions? work? replay?",
-		"replayed": "type scenario defect events digest status broken seconds",
+		"replayed": "type scenario defect events digest status broken unused? seconds",
 		"checked":  "type file model operations status broken judged notJudged sometimes warning? reason? seconds",
 		"summary":  "type status exit",
 		"scenario": "type name doc properties sometimes defects searched?",

@@ -51,13 +51,17 @@ func (a *app) replayRegressions(o *runOptions, trials []trial) error {
 	if o.regressions != "" && len(o.schedules) == 0 && !a.quiet {
 		a.printf("regressions: no file of %s ends in .schedule\n", onLine(o.regressions))
 	}
-	good := int64(0)
+	good, others := int64(0), int64(0)
 	for _, file := range o.schedules {
+		if err := mustBeFile(file, "a schedule file"); err != nil {
+			return err
+		}
 		rec, err := readRecorded("run", file)
 		if err != nil {
 			return err
 		}
 		if !asked(rec.Scenario, trials) {
+			others++
 			continue
 		}
 		ok, err := a.regression(file, rec)
@@ -70,6 +74,9 @@ func (a *app) replayRegressions(o *runOptions, trials []trial) error {
 	}
 	if good > 0 && !a.quiet {
 		a.printf("regressions: %s of %s as expected\n", number(good, "schedule"), onLine(o.regressions))
+	}
+	if others > 0 && !a.quiet {
+		a.printf("regressions: %s of %s not replayed, of scenarios that are not run\n", number(others, "schedule"), onLine(o.regressions))
 	}
 	return nil
 }

@@ -126,6 +126,7 @@ type replayed struct {
 	verdict  checker.Outcome
 	words    []string // decisions
 	work     []string // that is less than the scenario's
+	unused   []string // decisions of the schedule that the run had no choice for
 	schedule string   // as text
 	history  *history.History
 	findings []told
@@ -156,6 +157,7 @@ func (p *replayed) run(r *scenarios.Runner) error {
 		return p.diverged(r, &o, h)
 	}
 	p.outcome, p.history, p.verdict = o, h, verdictOf(&o)
+	p.unused = unused(p.Schedule, o.Result.Decisions, r.World().Names())
 	// Only what was really decided belongs to the schedule, in the order in which
 	// it was: a token and an edited file of one run become the same.
 	p.Schedule = slices.Clone(o.Result.Decisions)
@@ -174,6 +176,22 @@ func (p *replayed) run(r *scenarios.Runner) error {
 		p.findings = append(p.findings, tell(f))
 	}
 	return nil
+}
+
+// unused lists the decisions that were asked for and not made: there was no such
+// choice, or it had no such option. A schedule that a person wrote may have any.
+func unused(asked, made sim.Schedule, names []string) []string {
+	had := map[sim.Key]bool{}
+	for _, d := range made {
+		had[d.Key] = true
+	}
+	var list []string
+	for _, d := range asked {
+		if d.Option != 0 && !had[d.Key] {
+			list = append(list, sim.Schedule{d}.Text(names))
+		}
+	}
+	return list
 }
 
 // diverged says that the run is another one, and from which event on as far as the
@@ -257,6 +275,9 @@ func (a *app) tellReplay(p *replayed, o *replayOptions) {
 	} else if len(p.findings) > 1 {
 		a.gap()
 	}
+	if len(p.unused) > 0 {
+		a.field("unused", abridged(p.unused)+": the run had no such choice")
+	}
 	for _, why := range p.outcome.Inconclusive {
 		a.field("not judged", why)
 	}
@@ -270,7 +291,7 @@ func (a *app) tellReplay(p *replayed, o *replayOptions) {
 func (a *app) replayLines(p *replayed, took time.Duration) {
 	defect := p.Defects.String()
 	a.line(replayedLine{"replayed", p.Scenario, defect, p.events(), fmt.Sprintf("%016x", p.Digest),
-		p.verdict.String(), orEmpty(p.broken()), elapsed(took)})
+		p.verdict.String(), orEmpty(p.broken()), p.unused, elapsed(took)})
 	for i := range p.findings {
 		a.line(p.findings[i].line(p.Scenario, defect, ""))
 	}

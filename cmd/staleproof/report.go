@@ -55,6 +55,9 @@ func (a *app) reportFiles(files []string) error {
 		if err != nil {
 			return usage(err)
 		}
+		if len(doc.Runs) == 0 {
+			return usagef("%s: expected the results of a run, found none; run the command again that wrote it", name)
+		}
 		a.report.runs = append(a.report.runs, doc.Runs...)
 	}
 	if len(shards) > 0 {

@@ -116,7 +116,10 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 			if len(args) == 0 {
 				return root.Help()
 			}
-			cmd, _, err := root.Find(args)
+			cmd, rest, err := root.Find(args)
+			if err == nil && cmd != root && len(rest) > 0 {
+				return usagef("help: expected one command, found %s and %q", cmd.Name(), rest[0])
+			}
 			if err != nil || cmd == root {
 				return unknown("command", args[0], commandNames(root), "staleproof --help")
 			}

@@ -203,7 +203,10 @@ func defectNames(sc *scenarios.Scenario) []string {
 // noDefect is the error of a defect that none of the chosen scenarios has: if there
 // is such a defect, it tells where.
 func noDefect(verb, name string, chosen []*scenarios.Scenario) error {
-	names := []string{"all", "none"}
+	names := []string{"none"}
+	if verb != "explore" {
+		names = append(names, "all")
+	}
 	for _, d := range model.AllDefects() {
 		names = append(names, d.Name)
 	}
@@ -300,9 +303,7 @@ func (a *app) runSuite(trials []trial, o *runOptions) error {
 			mine = nil
 		}
 	}
-	if len(results) < len(trials) {
-		a.worse(exitInconclusive)
-	}
+	a.notBegun(trials[len(results):])
 	a.epilogue(results)
 	if err := a.writeOutputs(); err != nil {
 		return err
@@ -313,6 +314,17 @@ func (a *app) runSuite(trials []trial, o *runOptions) error {
 	}
 	a.summary()
 	return nil
+}
+
+// notBegun reports trials that an interrupt left out: they are no passes, and what is
+// kept or read by others has to say so.
+func (a *app) notBegun(left []trial) {
+	for i := range left {
+		t := &left[i]
+		a.worse(exitInconclusive)
+		a.report.runs = append(a.report.runs, reports.Run{Scenario: t.scenario.Name, Defect: t.defect(), Doc: docOf(t.scenario, t.exposure.Defect),
+			Status: reports.Inconclusive, Breaks: t.exposure.Breaks, Reason: "interrupted before it began"})
+	}
 }
 
 // judge runs one trial, explains what it broke and adds it to the report.

@@ -370,14 +370,18 @@ func (w *fuzzer) keep(c *part, k Kill, s int) {
 
 // Verdict judges what a search of a system under test came to, as [Sweep.Judge]
 // does. Of a shard it does not ask that the dangers occurred: that is judged when
-// all are merged.
+// all are merged. But one that has seeds must have run some.
 func (f *Fuzz) Verdict(c *Campaign) *Verdict {
-	sc := *f.Scenario
+	sc, shard := *f.Scenario, *f
 	if f.Shards > 1 {
 		sc.Sometimes = nil
 	}
+	shard.Shards = max(1, f.Shards)
 	v := &Verdict{Result: c.Result}
 	v.Outcome, v.Reason = (&Sweep{Scenario: &sc, Options: f.Options}).outcome(&c.Result)
+	if v.Outcome == checker.Satisfied && c.Schedules == 0 && shard.count() > 0 {
+		v.Outcome, v.Reason = checker.Inconclusive, "no schedule was run"
+	}
 	v.Expected = v.Outcome == checker.Satisfied
 	return v
 }

@@ -162,12 +162,25 @@ func TestVerdictOfAShard(t *testing.T) {
 	}{
 		{"all of the seeds, too few to try", Fuzz{From: 1, To: 2}, checker.Inconclusive},
 		{"a shard of as few", Fuzz{From: 1, To: 2, Shards: 2, Shard: 1}, checker.Satisfied},
+		{"a shard without seeds", Fuzz{From: 1, To: 2, Shards: 2, Shard: 0}, checker.Satisfied},
 		{"all, tried", Fuzz{To: 500}, checker.Satisfied},
 		{"a violation in a shard", Fuzz{To: 500, Shards: 2, Options: scenarios.Options{Defects: model.StoreIgnoresToken}}, checker.Violated},
 	} {
 		c.f.Scenario, c.f.Strategy = textbook(t), "swarm"
 		if v := c.f.Verdict(mustFuzz(t, c.f)); v.Outcome != c.want {
 			t.Errorf("%s: expected %s, found %s (%s)", c.reason, c.want, v.Outcome, v.Reason)
+		}
+	}
+}
+
+// TestVerdictOfNothing: what has seeds and ran none is no pass, not even of a shard.
+func TestVerdictOfNothing(t *testing.T) {
+	sc := *textbook(t)
+	sc.Sometimes = nil
+	for _, f := range []Fuzz{{To: 500}, {To: 500, Shards: 2, Shard: 1}} {
+		f.Scenario = &sc
+		if v := f.Verdict(&Campaign{}); v.Outcome != checker.Inconclusive || v.Expected || v.Reason != "no schedule was run" {
+			t.Errorf("shard %d/%d: expected it to be inconclusive, found %s (%s)", f.Shard, f.Shards, v.Outcome, v.Reason)
 		}
 	}
 }
