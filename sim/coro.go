@@ -27,6 +27,9 @@ func (w *World) newCoro() *coro {
 	c.resume, c.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() { c.dead = true }()
 		c.suspend = yield
+		if w.watched {
+			w.beat.Join()
+		}
 		w.turn, w.live = nil, c // it was its turn to start
 		for {
 			c.task.main()

@@ -12,6 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -23,6 +25,19 @@ type Beat struct {
 	seed  atomic.Uint64
 	stray atomic.Pointer[Stray]
 	alarm atomic.Pointer[chan struct{}] // of the watchdog that watches; nil: none does
+	own   sync.Map                      // the numbers of the goroutines on which the world runs
+}
+
+// Join says that the world runs on this goroutine too.
+func (b *Beat) Join() {
+	var buf [64]byte
+	b.own.Store(numberOf(buf[:runtime.Stack(buf[:], false)]), true)
+}
+
+// numberOf returns the number of a goroutine, with which its stack begins.
+func numberOf(stack []byte) string {
+	number, _, _ := bytes.Cut(bytes.TrimPrefix(stack, []byte("goroutine ")), []byte(" "))
+	return string(number)
 }
 
 // Set says that process proc runs at the given event.
@@ -102,9 +117,9 @@ func (b *Blocked) Error() string {
 }
 
 // Run calls run, which drives the world whose beat it is given, and returns its
-// error; if the beat stands still for limit of real time it returns a *[Blocked],
-// if a stray is reported a *[Stray], and leaves run behind. name gives the name of
-// a process.
+// error; if the beat stands still for limit of real time, in the code of a process, it
+// returns a *[Blocked], if a stray is reported a *[Stray], and leaves run behind.
+// name gives the name of a process.
 func Run(beat *Beat, name func(proc int) string, limit time.Duration, run func() error) error {
 	alarm := make(chan struct{})
 	beat.alarm.Store(&alarm)
@@ -113,6 +128,7 @@ func Run(beat *Beat, name func(proc int) string, limit time.Duration, run func()
 	go func() {
 		var err error = &Exited{}
 		defer func() { done <- err }()
+		beat.Join()
 		err = run()
 	}()
 	step := max(limit/4, time.Millisecond)
@@ -138,26 +154,25 @@ func Run(beat *Beat, name func(proc int) string, limit time.Duration, run func()
 				last, quiet = now, 0
 				continue
 			}
-			if quiet += step; quiet >= limit {
-				b := &Blocked{Process: name(proc)}
-				b.Stack, b.Loops = blockedStack()
-				return b
+			if quiet += step; quiet < limit {
+				continue
 			}
+			if stack, loops := beat.blocked(); stack != "" {
+				return &Blocked{Process: name(proc), Stack: stack, Loops: loops}
+			}
+			quiet = 0 // it is nobody's: whoever judges the run takes long
 		}
 	}
 }
 
-// blockedStack returns the stacks of the goroutines that run a task and do not
-// wait as coroutines do: first those that block, then those that run, one of
-// which may be in an endless loop: it is if none blocks. Tasks of other worlds may
-// be among them.
-func blockedStack() (stack string, loops bool) {
-	buf := make([]byte, 1<<20)
-	buf = buf[:runtime.Stack(buf, true)]
+// blocked returns the stacks of those goroutines of the world that are in the code of
+// a process: first those that block, then those that run, one of which may be in an
+// endless loop: it is if none blocks.
+func (b *Beat) blocked() (stack string, loops bool) {
 	var blocked, running bytes.Buffer
-	for _, g := range bytes.Split(buf, []byte("\n\n")) {
+	for _, g := range bytes.Split(stacks(), []byte("\n\n")) {
 		head, _, _ := bytes.Cut(g, []byte("\n"))
-		if !bytes.Contains(g, []byte("sim.(*Proc).main")) || bytes.Contains(head, []byte("[coroutine")) {
+		if _, own := b.own.Load(numberOf(head)); !own || bytes.Contains(head, []byte("[coroutine")) || !inProcess(g) {
 			continue
 		}
 		out := &blocked
@@ -168,4 +183,37 @@ func blockedStack() (stack string, loops bool) {
 		out.WriteByte('\n')
 	}
 	return blocked.String() + running.String(), blocked.Len() == 0 && running.Len() > 0
+}
+
+// stacks returns those of all goroutines.
+func stacks() []byte {
+	for size := 1 << 20; ; size *= 4 {
+		buf := make([]byte, size)
+		if n := runtime.Stack(buf, true); n < size || size >= 1<<26 {
+			return buf[:n]
+		}
+	}
+}
+
+// outermost are the functions by which the simulator calls the code of a process, and
+// outward those by which it calls what watches the run, or chooses: an observer, which
+// may judge it, or a chooser.
+var (
+	outermost = [][]byte{[]byte("staleproof/sim.(*Proc).main("), []byte("staleproof/sim.(*Proc).serve("), []byte("staleproof/sim.(*process).start(")}
+	outward   = [][]byte{[]byte("staleproof/sim.(*Proc).Observe("), []byte("staleproof/sim.(*World).")}
+)
+
+// inProcess reports whether a goroutine is in the code of a process, and not in what
+// the simulator called from there.
+func inProcess(stack []byte) bool {
+	for line := range bytes.Lines(stack) {
+		begins := func(prefix []byte) bool { return bytes.HasPrefix(line, prefix) }
+		switch {
+		case slices.ContainsFunc(outermost, begins):
+			return true
+		case slices.ContainsFunc(outward, begins):
+			return false
+		}
+	}
+	return false
 }

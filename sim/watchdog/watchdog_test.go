@@ -172,6 +172,66 @@ func TestSlow(t *testing.T) {
 	}
 }
 
+// pensive is an observer that takes its time.
+type pensive struct{ takes time.Duration }
+
+func (pensive) Notes() sim.NoteSet        { return 0 }
+func (pensive) Note(sim.Note)             {}
+func (o pensive) Observe(sim.Observation) { time.Sleep(o.takes) }
+
+// said is an observation.
+type said struct{}
+
+func (said) Stamp(int64, int64, string) {}
+func (said) Fold(digest uint64) uint64  { return digest }
+
+// TestOutside: time that is not spent in the code of a process is nobody's: neither
+// that of whoever judges the run, in it or behind it, nor that of another world whose
+// process blocks.
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	go watch(time.Hour, sim.Config{}, func(p *sim.Proc) { <-never })
+	for _, x := range []struct {
+		name   string
+		during time.Duration
+		after  time.Duration
+	}{{"an observer", 6 * limit, 0}, {"what follows the run", 0, 6 * limit}} {
+		w := sim.NewWorld(sim.Config{}, sim.Calm{}, pensive{x.during})
+		w.Spawn("P", func() sim.Runner { return line(func(p *sim.Proc) { p.Sleep(1); p.Observe(said{}); p.Sleep(1) }) })
+		err := watchdog.Run(w.Heart(), func(i int) string { return w.Name(sim.ID(i)) }, limit, func() error {
+			w.Run()
+			time.Sleep(x.after)
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: got %v", x.name, err)
+		}
+	}
+}
+
+// TestOwnStack: the stacks of a report are those of its own world.
+func TestOwnStack(t *testing.T) {
+	t.Parallel()
+	others := make(chan error)
+	for range 3 {
+		go func() {
+			_, err := watch(limit, sim.Config{}, func(p *sim.Proc) { blockElsewhere() })
+			others <- err
+		}()
+	}
+	_, err := watch(2*limit, sim.Config{}, func(p *sim.Proc) { blockHere() })
+	blocked, ok := errors.AsType[*watchdog.Blocked](err)
+	if !ok || !strings.Contains(blocked.Stack, "blockHere") || strings.Contains(blocked.Stack, "blockElsewhere") || strings.Count(blocked.Stack, "[chan receive") != 1 {
+		t.Errorf("got %v", err)
+	}
+	for range 3 {
+		<-others
+	}
+}
+
+func blockHere()      { <-never }
+func blockElsewhere() { <-never }
+
 func loop(stop *atomic.Bool) {
 	for !stop.Load() {
 	}
