@@ -47,6 +47,8 @@ type Runner struct {
 	cast            cast
 	watch           *model.Watch // of a user's store, in the run that is on; nil: none
 	habits          *model.Habits
+	// begins, if not nil, is called before each run.
+	begins func()
 	// failed, if not nil, reports whether the user's code has marked its test as failed;
 	// failedIn is the run of learnHabits in which it did.
 	failed   func() bool
@@ -194,6 +196,9 @@ func (r *Runner) run(p *Params, chooser sim.Chooser, want wanted) Outcome {
 
 // prepare builds the world of a run.
 func (r *Runner) prepare(p *Params, chooser sim.Chooser, want wanted) {
+	if r.begins != nil {
+		r.begins()
+	}
 	r.suite.Reset()
 	r.log.Reset()
 	r.rec.Full = want&record != 0

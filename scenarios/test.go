@@ -160,7 +160,7 @@ func (c *testConfig) run(name string, sc *Scenario, token string) (verdict, erro
 	if err != nil {
 		return verdict{}, err
 	}
-	r.failed = c.failed
+	r.failed, r.begins = c.failed, func() { c.stores = c.stores[:0] }
 	u := &userTest{name: name, r: r, config: c, heart: r.World().Heart()}
 	var found verdict // written to by the goroutine, even when it is left behind
 	err = watchdog.Run(u.heart, func(p int) string { return r.World().Name(sim.ID(p)) }, c.limit, func() error {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"slices"
 	"strings"
 
@@ -162,6 +163,25 @@ func (d *decoder) text(what string) string {
 	return s
 }
 
+// maxProc is more than there ever are processes.
+const maxProc = 1 << 15
+
+// decision reads a decision of a schedule.
+func (d *decoder) decision() (x sim.Decision, err error) {
+	proc, site, count, option := d.varint("a process"), sim.Site(d.byte("a site")), d.uvarint("a count"), d.uvarint("an option")
+	switch {
+	case d.err != nil:
+		return x, d.err
+	case proc < -1 || proc > maxProc:
+		return x, fmt.Errorf("expected a process from -1 to %d, found %d", maxProc, proc)
+	case int(site) >= sim.SiteCount:
+		return x, fmt.Errorf("expected a site from 0 to %d, found %d", sim.SiteCount-1, site)
+	case count > math.MaxUint32 || option == 0 || option > math.MaxInt32:
+		return x, fmt.Errorf("expected a count below 2^32 and an option from 1 to 2^31-1, found %d and %d", count, option)
+	}
+	return sim.Decision{Key: sim.Key{Proc: int32(proc), Site: site, Count: uint32(count)}, Option: int(option)}, nil
+}
+
 func parseBody(b []byte) (*Recorded, error) {
 	d := &decoder{b: b}
 	r := &Recorded{Timing: sim.Timing(d.byte("the timing"))}
@@ -199,8 +219,11 @@ func parseBody(b []byte) (*Recorded, error) {
 		if d.err != nil {
 			return nil, d.err
 		}
-		r.Schedule = append(r.Schedule, sim.Decision{Key: sim.Key{Proc: int32(d.varint("a process")),
-			Site: sim.Site(d.byte("a site")), Count: uint32(d.uvarint("a count"))}, Option: int(d.uvarint("an option"))})
+		x, err := d.decision()
+		if err != nil {
+			return nil, err
+		}
+		r.Schedule = append(r.Schedule, x)
 	}
 	if len(d.b) < 8 {
 		d.fail("a digest")
@@ -211,11 +234,11 @@ func parseBody(b []byte) (*Recorded, error) {
 	r.Digest = binary.LittleEndian.Uint64(d.b)
 	d.b = d.b[8:]
 	if len(d.b) > 0 {
-		r.Marks.Events = int(min(d.uvarint("the number of events"), maxTrail+1))
-		if r.Marks.Events > maxTrail || len(d.b) != min(r.Marks.Events, maxMarks) {
-			return nil, fmt.Errorf("expected the marks of %d events, found %d bytes", r.Marks.Events, len(d.b))
+		events := d.uvarint("the number of events")
+		if events > maxTrail || uint64(len(d.b)) != min(events, maxMarks) {
+			return nil, fmt.Errorf("expected the marks of %d events, found %d bytes", events, len(d.b))
 		}
-		r.Marks.Digests = slices.Clone(d.b)
+		r.Marks = Marks{Events: int(events), Digests: slices.Clone(d.b)}
 	}
 	return r, nil
 }

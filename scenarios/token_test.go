@@ -1,7 +1,12 @@
 package scenarios
 
 import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -85,6 +90,71 @@ func TestTokenErrors(t *testing.T) {
 	} {
 		if _, err := ParseToken(c.token); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: expected an error with %q, found %v", c.name, c.want, err)
+		}
+	}
+}
+
+// TestTokenBounds: a token that is whole and says what no run can be is refused.
+func TestTokenBounds(t *testing.T) {
+	rec := func(change func(*Recorded)) string {
+		r := Recorded{Scenario: "textbook", Revision: textbook.Revision, Params: textbook.Params, Digest: 7,
+			Schedule: sim.Schedule{{Key: sim.Key{Proc: 2, Site: sim.SitePause, Count: 7}, Option: 3}}}
+		change(&r)
+		return r.Token()
+	}
+	decision := func(change func(*sim.Decision)) string { return rec(func(r *Recorded) { change(&r.Schedule[0]) }) }
+	marks := func(events, digests int) string {
+		return rec(func(r *Recorded) { r.Marks = Marks{Events: events, Digests: make([]byte, digests)} })
+	}
+	for _, x := range []struct{ name, token, want string }{ // want is "" if it is good
+		{"as it should be", rec(func(*Recorded) {}), ""},
+		{"the last timing", rec(func(r *Recorded) { r.Timing = sim.Bounded }), ""},
+		{"one more", rec(func(r *Recorded) { r.Timing = sim.Bounded + 1 }), "expected timing 0 to 2, found 3"},
+		{"the revision before", rec(func(r *Recorded) { r.Revision-- }), "it is of revision 1 of scenario textbook; this staleproof has revision 2"},
+		{"the next revision", rec(func(r *Recorded) { r.Revision++ }), "it is of revision 3 of scenario textbook"},
+		{"the world's own decision", decision(func(d *sim.Decision) { d.Proc = -1 }), ""},
+		{"nobody's", decision(func(d *sim.Decision) { d.Proc = -2 }), "expected a process from -1 to 32768, found -2"},
+		{"the last process", decision(func(d *sim.Decision) { d.Proc = maxProc }), ""},
+		{"one more process", decision(func(d *sim.Decision) { d.Proc = maxProc + 1 }), "found 32769"},
+		{"the last site", decision(func(d *sim.Decision) { d.Site = sim.Site(sim.SiteCount - 1) }), ""},
+		{"one more site", decision(func(d *sim.Decision) { d.Site = sim.Site(sim.SiteCount) }), "expected a site from 0 to 15, found 16"},
+		{"option 0", decision(func(d *sim.Decision) { d.Option = 0 }), "expected a count below 2^32 and an option from 1"},
+		{"the last option", decision(func(d *sim.Decision) { d.Option = math.MaxInt32 }), ""},
+		{"one more option", decision(func(d *sim.Decision) { d.Option = math.MaxInt32 + 1 }), "found 7 and 2147483648"},
+		{"the last count", decision(func(d *sim.Decision) { d.Count = math.MaxUint32 }), ""},
+		{"as many marks as may be", marks(maxTrail, maxMarks), ""},
+		{"marks of more events", marks(maxTrail+1, maxMarks), "expected the marks of 10001 events, found 16 bytes"},
+		{"a mark too many", marks(maxTrail, maxMarks+1), "expected the marks of 10000 events, found 17 bytes"},
+		{"a mark too few", marks(5, 4), "expected the marks of 5 events, found 4 bytes"},
+		{"a mark an event", marks(5, 5), ""},
+		{"the first token", rec(func(r *Recorded) { r.Params.FirstToken = 0 }), "parameter first-token: expected 1 to "},
+		{"the last parameter", rec(func(r *Recorded) { r.Params.Clients = 16 }), ""},
+		{"one more client", rec(func(r *Recorded) { r.Params.Clients = 17 }), "parameter clients: expected 1 to 16, found 17"},
+	} {
+		got, err := ParseToken(x.token)
+		switch {
+		case x.want == "" && (err != nil || got.Token() != x.token):
+			t.Errorf("%s: expected it to be read as it was written, found %v", x.name, err)
+		case x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)):
+			t.Errorf("%s: expected an error with %q, found %v", x.name, x.want, err)
+		}
+	}
+}
+
+// TestTokenCutOff: a token that ends early, with a checksum that fits, is refused.
+func TestTokenCutOff(t *testing.T) {
+	r := Recorded{Scenario: "textbook", Revision: textbook.Revision, Params: textbook.Params, Digest: 1 << 60,
+		Schedule: sim.Schedule{{Key: sim.Key{Proc: 2, Site: sim.SitePause, Count: 7}, Option: 3}}}
+	r.Params.Clients = 2
+	b, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(r.Token(), tokenPrefix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := b[:len(b)-4]
+	for n := range len(body) {
+		short := binary.LittleEndian.AppendUint32(bytes.Clone(body[:n]), crc32.ChecksumIEEE(body[:n]))
+		if _, err := ParseToken(tokenPrefix + base64.RawURLEncoding.EncodeToString(short)); err == nil {
+			t.Errorf("%d of %d bytes: expected an error", n, len(body))
 		}
 	}
 }

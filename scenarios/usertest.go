@@ -135,7 +135,6 @@ func (u *userTest) try(seed uint64, p *Plan) Outcome {
 	if seed == 0 {
 		want = record
 	}
-	u.config.stores = u.config.stores[:0]
 	o := u.r.start(p, want)
 	o.sample = rerun(seed) // not the plan's own seed: the first run must be repeated
 	if seed == 0 {

@@ -152,7 +152,7 @@ func TestUsersWorkload(t *testing.T) {
 		says   []string // in the failure, or of what the pass is worth
 	}{
 		{"right", table{yields: true}, "", []string{"2000 schedules of textbook: ", " stale writes attempted, ", "; inside the store ", " yields, at which ", "; Write ", "; Read ", "; Raise ", "; Delete "}},
-		{"it never yields", table{}, "", []string{"inside the store 0 yields", "no interleaving inside the store was tried, as it never yields"}},
+		{"it never yields", table{}, "", []string{"inside the store 0 yields", "no interleaving inside the store was tried, as it never yields, sleeps or waits: "}},
 		{"one fence", table{oneFence: true}, "", []string{"leases of one resource alone, as the calm run with two breaks no-false-fencing: " + ReplayVariable + "='sp1:"}},
 		{"one fence of tokens", table{oneFence: true, number: true}, "", []string{"leases of one resource alone, as the calm run with two breaks no-false-fencing"}},
 		{"one value", table{oneValue: true}, "", []string{"leases of one resource alone, as the calm run with two breaks linearizable"}},
@@ -330,6 +330,19 @@ func TestPlantedDefects(t *testing.T) {
 	v, err := outcomeOf(t, "", tables(table{}), WithDefects(model.CounterNotDurable), WithProperties("token-order"))
 	if err != nil || brokenIn(v.failure) != "token-order" {
 		t.Errorf("expected a property that is asked for to be judged, found %v\n%s", err, v.failure)
+	}
+}
+
+// TestSmallestIsShown: where the first failure takes many decisions and another one
+// few, that is shown.
+func TestSmallestIsShown(t *testing.T) {
+	v, err := outcomeIn(t, "check-apart", tables(table{forgets: true, yields: true}))
+	rec, parseErr := ParseToken(tokenIn(v.failure))
+	if err != nil || parseErr != nil {
+		t.Fatal(err, parseErr, v.failure)
+	}
+	if n := len(rec.Schedule); n == 0 || n > fewDecisions || rec.Seed == 0 {
+		t.Errorf("expected at most %d decisions, found %d\n%s", fewDecisions, n, v.failure)
 	}
 }
 

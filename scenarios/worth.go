@@ -92,7 +92,7 @@ func (w *worth) text(u *userTest) string {
 		}
 	}
 	if w.yields == 0 && w.calls != [len(methods)]int64{} {
-		say("; no interleaving inside the store was tried, as it never yields: p.Yield marks such places, and goroutines, channels and real time are not seen")
+		say("; no interleaving inside the store was tried, as it never yields, sleeps or waits: p.Yield marks such places, and goroutines, channels and real time are not seen")
 	}
 	if len(u.config.spoilt) > 0 {
 		say("; not judged, as %s breaks it with a right store too: %s", u.r.opt.Defects, strings.Join(u.config.spoilt, ", "))
