@@ -10,6 +10,7 @@ import (
 	"staleproof/checker"
 	"staleproof/model"
 	"staleproof/scenarios"
+	"staleproof/sim"
 )
 
 func sweepOf(t *testing.T, d model.Defects, seeds uint64) *Sweep {
@@ -48,6 +49,65 @@ func TestJudge(t *testing.T) {
 		if c.want == checker.Violated && v.Schedules != int64(v.Kills[0].Seed)+1 {
 			t.Errorf("%s: expected to end with schedule %d, found %d", c.reason, v.Kills[0].Seed, v.Schedules)
 		}
+	}
+}
+
+// TestNoVacuousPass: a sweep in which something was not judged, not tried or not run is
+// no pass; what was broken comes first.
+func TestNoVacuousPass(t *testing.T) {
+	sc := textbook(t)
+	tried := checker.Counts{}
+	for _, f := range sc.Sometimes {
+		tried[f] = 1
+	}
+	part := tried
+	part[checker.StaleWriteRejected] = 0
+	for _, c := range []struct {
+		reason   string
+		result   Result
+		property string // of Options
+		want     checker.Outcome
+		why      string
+	}{
+		{"everything was judged and tried", Result{Schedules: 9, Sometimes: tried}, "", checker.Satisfied, ""},
+		{"a danger was not tried", Result{Schedules: 9, Sometimes: part}, "", checker.Inconclusive, "the danger was not tried: no schedule reached stale-write-rejected"},
+		{"nothing was run", Result{}, "", checker.Inconclusive, "the danger was not tried"},
+		{"a property was not judged once", Result{Schedules: 9, Sometimes: tried, Inconclusive: map[string]int64{"linearizable": 1}}, "", checker.Inconclusive, "linearizable could not be judged in 1 schedules"},
+		{"one that the options name", Result{Schedules: 9, Sometimes: tried, Inconclusive: map[string]int64{"deadline": 2}}, "deadline", checker.Inconclusive, "deadline could not be judged in 2 schedules"},
+		{"a run did not end", Result{Schedules: 9, Sometimes: tried, Inconclusive: map[string]int64{"every property: 9 events did not end it": 3}}, "", checker.Inconclusive, "every property: 9 events did not end it (3 schedules)"},
+		{"it was interrupted", Result{Schedules: 9, Sometimes: tried, Interrupted: true}, "", checker.Inconclusive, "interrupted after 9 schedules"},
+		{"something broke as well", Result{Schedules: 9, Interrupted: true, Inconclusive: map[string]int64{"linearizable": 1}, Kills: []Kill{{Broken: []string{"token-order"}}}}, "", checker.Violated, ""},
+	} {
+		s := &Sweep{Scenario: sc}
+		if c.property != "" {
+			s.Options.Properties = []string{c.property}
+		}
+		if got, why := s.outcome(&c.result); got != c.want || !strings.HasPrefix(why, c.why) || c.why == "" && why != "" {
+			t.Errorf("%s: expected %s (%s), found %s (%s)", c.reason, c.want, c.why, got, why)
+		}
+	}
+	v := &Verdict{Result: Result{Schedules: 9, Interrupted: true}}
+	if v.caught(scenarios.Exposure{Breaks: []string{"token-order"}}); v.Outcome != checker.Inconclusive || v.Expected || v.Reason != "interrupted: 9 schedules did not break token-order" {
+		t.Errorf("a hunt that was interrupted: found %s, %t (%s)", v.Outcome, v.Expected, v.Reason)
+	}
+}
+
+// TestNotJudgedIsCounted: the runs of a sweep and of a search that could not be judged
+// are counted, and neither passes.
+func TestNotJudgedIsCounted(t *testing.T) {
+	opt := scenarios.Options{NewStore: func() sim.Handler { return model.Serve(&odd{spins: true}) }}
+	s := &Sweep{Scenario: textbook(t), Options: opt, To: 3}
+	v, err := s.Judge()
+	if err != nil || v.Outcome != checker.Inconclusive || v.Schedules != 3 || !strings.HasPrefix(v.Reason, "every property: ") || !strings.HasSuffix(v.Reason, "(2 schedules)") {
+		t.Errorf("expected the sweep to be inconclusive, found %v, %+v", err, v)
+	}
+	f := &Fuzz{Scenario: textbook(t), Options: opt, Strategy: "swarm", To: 3}
+	c, err := f.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := f.Verdict(c); v.Outcome != checker.Inconclusive || !strings.HasSuffix(v.Reason, "(2 schedules)") {
+		t.Errorf("expected the search to be inconclusive, found %+v", v)
 	}
 }
 

@@ -130,12 +130,17 @@ type odd struct {
 	block chan int // waits here, if not nil
 	runs  *int     // keeps state across runs, if not nil
 	panic bool
+	spins bool // for ever
 }
 
 func (o *odd) Write(p *sim.Proc, r model.Request) model.Reply {
 	switch {
 	case o.block != nil:
 		<-o.block
+	case o.spins:
+		for {
+			p.Yield("spin")
+		}
 	case o.panic:
 		panic("out of cheese")
 	case o.runs != nil:
