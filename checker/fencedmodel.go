@@ -57,8 +57,8 @@ func (p *Property) judgedIn(timing string) bool {
 	return p.Timed
 }
 
-// withEnds lends the end of an operation what only its invocation says: many
-// recorders do not repeat the token, the lease or the resource.
+// withEnds lends the end of an operation, and the store's notes of it, what only its
+// invocation says: many recorders do not repeat the token, the lease or the resource.
 func withEnds(events Events) Events {
 	return func(yield func(*history.Event)) error {
 		var c completer
@@ -78,10 +78,12 @@ type lent struct {
 }
 
 func (c *completer) complete(e *history.Event) *history.Event {
-	if e.Op == 0 || !e.F.IsOperation() || e.Type == history.Note {
+	switch {
+	case e.Op == 0 || e.F == 0:
 		return e
-	}
-	if e.Type == history.Invoke {
+	case e.Type == history.Note:
+		return c.note(e)
+	case e.Type == history.Invoke:
 		inv, _ := c.open.add(e.Op)
 		inv.rec = lent{e.Resource, e.Scope, e.Lease, e.Token}
 		return e
@@ -92,7 +94,24 @@ func (c *completer) complete(e *history.Event) *history.Event {
 	}
 	c.copy = *e
 	inv.rec.lend(&c.copy)
-	c.open.remove(inv)
+	if e.Type != history.Info {
+		c.open.remove(inv)
+	}
+	return &c.copy
+}
+
+// note completes what a store noted of an operation that is open or of unknown
+// outcome. A lease manager's note tells of its own lease.
+func (c *completer) note(e *history.Event) *history.Event {
+	if e.F < history.Apply || e.F > history.Served {
+		return e
+	}
+	inv := c.open.find(e.Op)
+	if inv == nil {
+		return e
+	}
+	c.copy = *e
+	inv.rec.lend(&c.copy)
 	return &c.copy
 }
 

@@ -27,6 +27,11 @@ import (
 //   - An info of the nemesis, or one about no operation, ends nothing.
 //   - The note of a server about an operation, and a Basis, name one that was
 //     invoked before. A note about an operation that was not recorded names none.
+//   - While its operation is open, or of unknown outcome, the note of a server is
+//     about the same: a lease manager notes what it did for an acquire, a renew or a
+//     release, a store for an operation on it, in the same scope; on the same resource,
+//     but for a batch; and a store under the same token and lease, where both say one.
+//     (What a lease manager did to another lease than the one presented is judged.)
 //   - Where operations name a resource, so do the notes of servers and holders.
 //   - Either every grant has a token or none has.
 //   - A believe says until when, but in an untimed history, which has no deadlines.
@@ -42,7 +47,11 @@ import (
 type Validator struct {
 	started bool
 	last    int64 // index of the last event
-	open    map[string]opened
+	open    map[string]*opened // by process
+	// pending are the numbered operations that have not ended, or in an info: a
+	// server may note any of them yet.
+	pending map[int64]*opened
+	spare   []*opened // in no map
 	// Numbers given by the history, or by the validator.
 	numbered, numbering bool
 	numbers             numberSet
@@ -72,6 +81,7 @@ type opened struct {
 	f               F
 	resource, scope string
 	token           Token
+	lease           string
 	value, expect   Value // of a mutation
 }
 
@@ -214,7 +224,41 @@ func (v *Validator) note(e *Event) error {
 	case e.F == Believe && e.Until == 0 && !v.untimed:
 		return &SyntaxError{Expected: "the time in field \"until\" that ends the belief", Found: "a believe without", Hint: hintValue}
 	}
+	if o := v.pending[e.Op]; o != nil && e.F.IsServerNote() && e.F != Expire {
+		return o.servedBy(e)
+	}
 	return nil
+}
+
+// servedBy checks that a server's note is about what its operation was.
+func (o *opened) servedBy(e *Event) error {
+	byStore := e.F >= Apply
+	switch {
+	case byStore != o.f.IsStore():
+		return &SyntaxError{
+			Expected: "a note that serves the " + o.String(), Found: "the note " + e.F.String(),
+			Hint: "name the operation that the server served, or leave op out",
+		}
+	case o.f == Batch:
+		return nil
+	case e.Resource != "" && o.resource != "" && e.Resource != o.resource:
+		return o.noteDiffers(e, "resource", quote(o.resource), quote(e.Resource))
+	case e.ScopeName() != "" && o.scope != "" && e.ScopeName() != o.scope:
+		return o.noteDiffers(e, "scope", quote(o.scope), quote(e.ScopeName()))
+	case byStore && e.Token != 0 && o.token != 0 && e.Token != o.token:
+		return o.noteDiffers(e, "token", o.token.String(), e.Token.String())
+	case byStore && e.Lease != "" && o.lease != "" && e.Lease != o.lease:
+		return o.noteDiffers(e, "lease", quote(o.lease), quote(e.Lease))
+	}
+	return nil
+}
+
+func (o *opened) noteDiffers(e *Event, what, invoked, noted string) error {
+	return &SyntaxError{
+		Expected: "the " + what + " " + invoked + " of the " + o.String(),
+		Found:    "the note " + e.F.String() + " with the " + what + " " + noted,
+		Hint:     "record what the operation presented, or name the operation that the server served",
+	}
 }
 
 // valued checks that all operations have a value, or none.
@@ -260,15 +304,30 @@ func (v *Validator) invoke(e *Event) error {
 		}
 	}
 	if v.open == nil {
-		v.open = make(map[string]opened)
+		v.open, v.pending = make(map[string]*opened), make(map[int64]*opened)
 	}
-	o := opened{op: e.Op, index: e.Index, f: e.F, resource: e.Resource, scope: e.ScopeName(), token: e.Token}
+	o := v.newOpened()
+	*o = opened{op: e.Op, index: e.Index, f: e.F, resource: e.Resource, scope: e.ScopeName(), token: e.Token, lease: e.Lease}
 	if e.F == Write || e.F == CAS || e.F == Delete {
 		o.value, o.expect = e.Value, e.Expect
 	}
 	v.open[e.Process] = o
+	if v.numbered {
+		v.pending[e.Op] = o
+	}
 	v.named = v.named || o.scope != ""
 	return nil
+}
+
+// newOpened returns one that is in no map.
+func (v *Validator) newOpened() *opened {
+	n := len(v.spare)
+	if n == 0 {
+		return new(opened)
+	}
+	o := v.spare[n-1]
+	v.spare = v.spare[:n-1]
+	return o
 }
 
 // number checks the number of an operation, or gives it one.
@@ -336,6 +395,10 @@ func (v *Validator) end(e *Event) error {
 	}
 	e.Op = open.op
 	delete(v.open, e.Process)
+	if e.Type != Info {
+		delete(v.pending, open.op)
+		v.spare = append(v.spare, open)
+	}
 	return nil
 }
 

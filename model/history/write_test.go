@@ -196,6 +196,7 @@ func drawHistory(t *rapid.T) *History {
 	open := make(map[string]Event)
 	index, op, now := rapid.Int64Range(0, 5).Draw(t, "first index"), int64(0), int64(0)
 	numbers := []int64{0} // of what was invoked
+	pending := make(map[int64]Event)
 	valued, named := rapid.Bool().Draw(t, "valued"), false
 	dated := h.Header.Timing != "" || h.Header.TTL != 0
 	for range rapid.IntRange(0, 12).Draw(t, "events") {
@@ -219,6 +220,7 @@ func drawHistory(t *rapid.T) *History {
 			case Grant, Served:
 				e.Token = max(e.Token, 1)
 				e.Op = rapid.SampledFrom(numbers).Draw(t, "op")
+				e.serve(pending)
 			case Believe:
 				e.Until, dated, e.Time = max(e.Until, 1), true, max(e.Time, now)
 			}
@@ -229,6 +231,9 @@ func drawHistory(t *rapid.T) *History {
 				e.Value = withValue(e.Value, valued)
 			}
 			delete(open, e.Process)
+			if e.Type != Info {
+				delete(pending, e.Op)
+			}
 		default:
 			op += rapid.Int64Range(1, 2).Draw(t, "op step")
 			e.Type, e.F, e.Op = Invoke, F(rapid.IntRange(int(Acquire), int(Batch)).Draw(t, "f")), op
@@ -239,7 +244,7 @@ func drawHistory(t *rapid.T) *History {
 				e.Expect = withValue(e.Expect, valued)
 			}
 			named = named || e.ScopeName() != ""
-			open[e.Process] = e
+			open[e.Process], pending[op] = e, e
 			numbers = append(numbers, op)
 		}
 		h.Events = append(h.Events, e)
@@ -257,6 +262,25 @@ func withValue(v Value, valued bool) Value {
 		return NilValue
 	}
 	return v
+}
+
+// serve makes a server's note one that may serve its operation.
+func (e *Event) serve(pending map[int64]Event) {
+	o, open := pending[e.Op]
+	if !open {
+		return
+	}
+	e.F = Grant
+	if o.F.IsStore() {
+		e.F = Served
+	}
+	if o.ScopeName() != "" {
+		e.Resource, e.Scope = o.Resource, o.Scope
+	}
+	e.Lease = o.Lease
+	if o.Token != 0 && e.F == Served {
+		e.Token = o.Token
+	}
 }
 
 // repeat makes the end of an operation say what its invoke said.

@@ -1,0 +1,38 @@
+package history
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestNoteOfItsOperation: the note of a server is about what its operation was.
+func TestNoteOfItsOperation(t *testing.T) {
+	const write = `{"index":1,"process":"A","type":"invoke","f":"write","op":1,"resource":"r","token":6,"lease":"a","value":1}`
+	const batch = `{"index":1,"process":"A","type":"invoke","f":"batch","op":1,"resource":"r","token":6}`
+	const renew = `{"index":1,"process":"A","type":"invoke","f":"renew","op":1,"resource":"r","token":6,"lease":"a"}`
+	const answered = write + "\n" + `{"index":2,"process":"A","type":"ok","f":"write","op":1,"resource":"r","token":6,"value":1}`
+	const unknown = write + "\n" + `{"index":2,"process":"A","type":"info","f":"write","op":1,"resource":"r"}`
+	for _, c := range []struct{ reason, before, note, want string }{
+		{"the same", write, `"f":"apply","op":1,"resource":"r","token":6,"lease":"a"`, ""},
+		{"a note need not repeat", write, `"f":"apply","op":1,"resource":"r"`, ""},
+		{"another token", write, `"f":"apply","op":1,"resource":"r","token":4`, "the token 6 of the write"},
+		{"another lease", write, `"f":"reject","op":1,"resource":"r","lease":"b"`, `the lease "a" of the write`},
+		{"another resource", write, `"f":"apply","op":1,"resource":"q"`, `the resource "r" of the write`},
+		{"another scope", write, `"f":"apply","op":1,"resource":"r","scope":"s"`, `the scope "r" of the write`},
+		{"another server", write, `"f":"grant","op":1,"resource":"r","token":6`, "a note that serves the write"},
+		{"a store does not renew", renew, `"f":"apply","op":1,"resource":"r","token":6`, "a note that serves the renew"},
+		{"a batch has several resources", batch, `"f":"apply","op":1,"resource":"q","token":6`, ""},
+		{"which lease was renewed is judged", renew, `"f":"renewed","op":1,"resource":"r","token":7,"lease":"b"`, ""},
+		{"an unknown outcome may be noted yet", unknown, `"f":"apply","op":1,"resource":"q"`, `the resource "r" of the write`},
+		{"a note after the answer is judged", answered, `"f":"apply","op":1,"resource":"q"`, ""},
+	} {
+		text := `{"format":"staleproof.history/1"}` + "\n" + c.before + "\n" + `{"index":3,"process":"s","type":"note",` + c.note + "}\n"
+		_, err := ReadAll(strings.NewReader(text), "h.jsonl")
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: expected no error, found %v", c.reason, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: expected an error with %q, found %v", c.reason, c.want, err)
+		}
+	}
+}
