@@ -112,6 +112,9 @@ func (in *Input) fence() int32 { return in.resolve().fenceID }
 // owner that a server's note names.
 func (in *Input) client() int32 { return in.resolve().clientID }
 
+// unnamed reports whether the event is a note that names no owner.
+func (in *Input) unnamed() bool { return in.Type == history.Note && in.Owner == "" }
+
 // lease is the identity of the lease, 0 when the event names none.
 func (in *Input) lease() identity { return in.resolve().leaseID }
 

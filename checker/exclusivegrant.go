@@ -62,7 +62,7 @@ func (m *exclusive) Observe(in *Input) bool {
 // is. A renewal may have changed the token; that is for renewal-keeps-token.
 func (m *exclusive) continues(in *Input, t *tenancy) bool {
 	if l := in.lease(); t.lease != 0 && l != 0 {
-		return t.lease == l
+		return t.lease == l && t.of(in)
 	}
 	return t.owner == in.client() && (t.token == in.Token || in.F == history.Renewed)
 }

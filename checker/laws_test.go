@@ -54,6 +54,7 @@ func drawConfig(t *rapid.T) Config {
 		Header: history.Header{
 			Timing: rapid.SampledFrom([]string{"timed", "untimed"}).Draw(t, "timing"),
 			Scopes: rapid.SampledFrom([]string{"per-resource", "global"}).Draw(t, "scopes"),
+			Fence:  "accepted", // what a file leaves open is inferred from the whole of it
 		},
 		View:   View{Coordinator: rapid.Bool().Draw(t, "coordinator"), Store: rapid.IntRange(0, 3).Draw(t, "store notes") > 0},
 		Forget: rapid.Bool().Draw(t, "forget"),

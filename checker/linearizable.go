@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -63,10 +65,14 @@ type linearizability struct {
 	fences []witnessed     // by fence
 	values []history.Value // by resource; absent stands for the initial value
 	open   opTable[openOp]
-	failed *Violation // what the witness could not explain; nil while it holds
-	placed bool       // failed quotes the store's notes
-	blind  bool       // there are operations, and will be no notes
-	reads  readPolicy // what the notes say so far
+	// failures are the operations whose client was told that they had no effect and
+	// of which the store noted none, with where they failed.
+	failures   opTable[int64]
+	unrecorded []call     // effects of operations that were not recorded
+	failed     *Violation // what the witness could not explain; nil while it holds
+	placed     bool       // failed quotes the store's notes
+	blind      bool       // there are operations, and will be no notes
+	reads      readPolicy // what the notes say so far
 
 	searched bool // result is the final judgement
 	result   Result
@@ -78,8 +84,10 @@ type linearizability struct {
 type openOp struct {
 	call
 	point   point
-	right   bool // a rejection that the specification gives too
-	unknown bool // its client waits no longer
+	noted   int64 // where it took effect
+	right   bool  // a rejection that the specification gives too
+	excused bool  // a rejection that only a grant justifies
+	unknown bool  // its client waits no longer
 }
 
 // effective reports whether the operation took effect.
@@ -131,6 +139,8 @@ func (m *linearizability) Reset() {
 	clear(m.fences)
 	clear(m.values)
 	m.open.reset()
+	m.failures.reset()
+	m.unrecorded = m.unrecorded[:0]
 }
 
 // Verdict is inconclusive from the witness's failure on; only [Suite.Finish]
@@ -150,6 +160,7 @@ func (m *linearizability) Verdict() (Outcome, *Violation) {
 func (m *linearizability) Observe(in *Input) bool {
 	switch {
 	case m.over():
+		return false
 	case in.Type == history.Note:
 		m.note(in)
 	case in.Type == history.Invoke:
@@ -157,12 +168,12 @@ func (m *linearizability) Observe(in *Input) bool {
 	default:
 		m.end(in)
 	}
-	return false
+	return m.broken != nil
 }
 
-// over reports that nothing more need be known: the witness has failed, and no
-// log is kept for a search.
-func (m *linearizability) over() bool { return m.failed != nil && !m.open.keep }
+// over reports that nothing more need be known: the guarantee is broken, or the
+// witness has failed inside a search that judges the path by running it again.
+func (m *linearizability) over() bool { return m.broken != nil || m.failed != nil && m.config.Forget }
 
 func (m *linearizability) begin(in *Input) {
 	e, twice := m.open.add(in.Op)
@@ -182,8 +193,15 @@ func (m *linearizability) end(in *Input) {
 		e.rec.invoked = math.MinInt64 // it may have begun at any time before
 	}
 	o := &e.rec
-	if m.failed == nil && m.config.View.Store {
-		if in.Type != history.OK || !o.allows(in) {
+	if m.config.View.Store {
+		switch {
+		case in.Type == history.Fail && o.effective():
+			m.despite(m.describe(o), o.noted, in.Index, in)
+		case in.Type == history.Fail && o.point == nowhere && !m.config.Forget:
+			f, _ := m.failures.add(in.Op)
+			f.rec = in.Index
+		}
+		if m.failed == nil && (in.Type != history.OK || !o.allows(in)) {
 			m.reply(in, o)
 		}
 		if in.Type == history.Info && o.point == nowhere {
@@ -195,10 +213,17 @@ func (m *linearizability) end(in *Input) {
 	m.open.remove(e)
 }
 
+// despite breaks the guarantee: an operation whose client was told at one index that
+// it had no effect took effect at another.
+func (m *linearizability) despite(what string, effect, told int64, in *Input) {
+	m.violate([]int64{min(effect, told), max(effect, told)}, "%s failed at #%d and yet took effect at #%d%s",
+		what, told, effect, inside(in.Resource))
+}
+
 // allows reports whether an ok is what the specification gave at the operation's
 // point.
 func (o *openOp) allows(in *Input) bool {
-	return o.point == okPoint(o.f) && (o.point != served || sameValue(in.Value, o.answer))
+	return o.point == okPoint(o.f) && (o.point != served || mayBe(o.answer, in.Value))
 }
 
 // reply judges a reply that is not an ok which the specification allows.
@@ -213,8 +238,6 @@ func (m *linearizability) reply(in *Input, o *openOp) {
 			m.describe(o), in.Index, o.point.text(), inside(in.Resource))
 	case in.Error == history.Stale:
 		m.stale(in, o)
-	case o.effective():
-		m.fail(in, true, "%s failed at #%d and yet took effect%s", m.describe(o), in.Index, inside(in.Resource))
 	}
 }
 
@@ -227,7 +250,7 @@ func (m *linearizability) stale(in *Input, o *openOp) {
 	case !o.right:
 		m.fail(in, true, "the store answered stale to %s at #%d although no greater token was accepted: the greatest was %d%s",
 			m.describe(o), in.Index, o.highest, inside(in.Resource))
-	case in.Highest != 0 && in.Highest != o.highest:
+	case in.Highest != 0 && in.Highest != o.highest && !o.excused:
 		m.failAt(f.at, in, "the store answered %s at #%d that its greatest token was %d although it was %d%s",
 			m.describe(o), in.Index, in.Highest, o.highest, inside(in.Resource))
 	}
@@ -235,11 +258,29 @@ func (m *linearizability) stale(in *Input, o *openOp) {
 
 // note steps the specification at a note of the store.
 func (m *linearizability) note(in *Input) {
-	if m.failed != nil {
+	effect := in.F == history.Apply || in.F == history.Raised
+	if in.Op == 0 {
+		if effect {
+			m.unknownEffect(in)
+		}
 		return
 	}
 	e := m.open.find(in.Op)
-	effect := in.F == history.Apply || in.F == history.Raised
+	if e == nil && effect {
+		if f := m.failures.find(in.Op); f != nil {
+			m.despite(fmt.Sprintf("operation %d", in.Op), in.Index, f.rec, in)
+			return
+		}
+	}
+	if e != nil && effect && e.rec.noted == 0 {
+		e.rec.noted = in.Index
+	}
+	if m.failed != nil {
+		if e != nil && effect {
+			e.rec.point = okPoint(e.rec.f)
+		}
+		return
+	}
 	if e == nil || e.rec.effective() || e.rec.point != nowhere && !effect {
 		if effect {
 			m.strayEffect(in, e)
@@ -260,7 +301,10 @@ func (m *linearizability) note(in *Input) {
 		f.lift(o.token, o.lease, in.Index)
 	case history.Reject:
 		o.point, o.highest = rejected, f.token
-		o.right = !f.accepts(o.token, o.lease)
+		if o.right = !f.accepts(o.token, o.lease); !o.right {
+			o.right = m.config.grants.excuse(in.ScopeName(), o.token, in.Index)
+			o.excused = o.right
+		}
 	case history.Served:
 		o.point, o.answer = served, m.current(at(&m.values, o.resource))
 		if o.f != history.Read || !f.readable(o.token, o.lease) {
@@ -271,6 +315,33 @@ func (m *linearizability) note(in *Input) {
 	}
 	if o.unknown {
 		m.open.remove(e)
+	}
+}
+
+// untold is the value after a write that was not recorded and whose note does not
+// tell it.
+var untold = history.Value{Kind: history.Raw + 1}
+
+// unknownEffect steps the effect of an operation that was not recorded. Nobody
+// waited for it, so that it happened where it was noted.
+func (m *linearizability) unknownEffect(in *Input) {
+	var c call
+	c.happen(in, m.names)
+	if m.open.keep {
+		m.unrecorded = append(m.unrecorded, c)
+	}
+	if m.failed != nil {
+		return
+	}
+	f := at(&m.fences, c.fence)
+	if !f.accepts(c.token, c.lease) {
+		m.failAt(f.at, in, "the store accepted %s at #%d although token %d was accepted at #%d%s",
+			describeCall(c.f, c.value, c.expect, c.token), in.Index, f.token, f.at, inside(in.Resource))
+		return
+	}
+	f.lift(c.token, c.lease, in.Index)
+	if c.f == history.Write {
+		*at(&m.values, c.resource) = c.value
 	}
 }
 
@@ -306,7 +377,7 @@ func (m *linearizability) apply(in *Input, o *openOp, f *witnessed) {
 		m.fail(in, true, "the store applied %s at #%d, which is no mutation%s", m.describe(o), in.Index, inside(in.Resource))
 	case !f.accepts(o.token, o.lease):
 		m.refused(in, o, f)
-	case o.f == history.CAS && !sameValue(m.current(v), o.expect):
+	case o.f == history.CAS && !mayBe(m.current(v), o.expect):
 		m.fail(in, true, "the store applied %s at #%d although the value was %s%s",
 			m.describe(o), in.Index, nilText(m.current(v)), inside(in.Resource))
 	default:
@@ -408,7 +479,15 @@ func nilFor(v history.Value) history.Value {
 
 func sameValue(a, b history.Value) bool { return a == b || nilFor(a) == nilFor(b) }
 
-func nilText(v history.Value) string { return nilFor(v).String() }
+// mayBe reports whether the current value may be v.
+func mayBe(current, v history.Value) bool { return current == untold || sameValue(current, v) }
+
+func nilText(v history.Value) string {
+	if v == untold {
+		return "a value that was not recorded"
+	}
+	return nilFor(v).String()
+}
 
 func (m *linearizability) AppendKey(b []byte) []byte {
 	if m.failed != nil || m.broken != nil {
@@ -464,7 +543,7 @@ func appendValue(b []byte, v history.Value) []byte {
 func (m *linearizability) Clone() Monitor {
 	c := *m
 	c.fences, c.values = slices.Clone(m.fences), slices.Clone(m.values)
-	c.open = m.open.clone()
+	c.open, c.failures, c.unrecorded = m.open.clone(), m.failures.clone(), slices.Clone(m.unrecorded)
 	return &c
 }
 
@@ -474,6 +553,17 @@ func (m *linearizability) finish() (Outcome, *Violation, int64) {
 		m.result, m.searched = m.search(), true
 	}
 	return m.result.Outcome, m.result.Violation, m.result.Steps
+}
+
+// excuse takes away the refusals that a grant justifies: what was accepted need not
+// explain them.
+func (m *linearizability) excuse(calls []call) {
+	for i := range calls {
+		c := &calls[i]
+		if c.outcome == refused && m.config.grants.excuse(m.names.fences().list[c.fence], c.token, c.ended) {
+			c.outcome = failed
+		}
+	}
 }
 
 func (m *linearizability) search() Result {
@@ -490,7 +580,10 @@ func (m *linearizability) search() Result {
 		for i := range m.open.ops {
 			calls = append(calls, m.open.ops[i].rec.call)
 		}
+		calls = append(calls, m.unrecorded...)
+		slices.SortStableFunc(calls, func(a, b call) int { return cmp.Compare(a.invoked, b.invoked) })
 	}
+	m.excuse(calls)
 	s := search{property: m.property, names: m.names, config: m.config, partial: m.config.Source != nil && !m.placed}
 	o, v := s.judgeScopes(calls, func(mine []call) []spec { return fencedSpecs(mine, m.config.Init) })
 	switch {

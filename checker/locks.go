@@ -261,13 +261,17 @@ func (m *locks) drop(h *lockHold, t *seat, s *lockScope) {
 	s.close(&h.zone)
 }
 
-// held finds the hold that an operation is about: that of the identity, else
-// the client's latest that the operation does not contradict.
+// held finds the hold that an operation is about: that of the identity, of which
+// the client's own comes first (several may present one), else the client's latest
+// that the operation does not contradict.
 func (m *locks) held(op *lockOp, lease identity) *lockHold {
+	t := m.seats[seatKey{op.scope, op.client}]
+	if own := t.exactly(lease); own != nil {
+		return own
+	}
 	if h := m.leases[leaseKey{op.scope, lease}]; h != nil && lease != 0 {
 		return h
 	}
-	t := m.seats[seatKey{op.scope, op.client}]
 	if t == nil {
 		return nil
 	}
@@ -278,6 +282,22 @@ func (m *locks) held(op *lockOp, lease identity) *lockHold {
 	}
 	if t.released != nil && t.released.fits(lease, op.token) {
 		return t.released
+	}
+	return nil
+}
+
+// exactly returns the hold of that identity, nil if there is none.
+func (t *seat) exactly(lease identity) *lockHold {
+	if t == nil || lease == 0 {
+		return nil
+	}
+	for _, h := range slices.Backward(t.holds) {
+		if h.lease == lease {
+			return h
+		}
+	}
+	if h := t.released; h != nil && h.lease == lease {
+		return h
 	}
 	return nil
 }
@@ -322,7 +342,10 @@ func (m *locks) subject(in *Input, op *lockOp) *lockHold {
 	if in.lease() == 0 || in.lease() == op.lease {
 		return m.held(op, op.lease)
 	}
-	answered := m.leases[leaseKey{op.scope, in.lease()}]
+	answered := m.seats[seatKey{op.scope, op.client}].exactly(in.lease())
+	if answered == nil {
+		answered = m.leases[leaseKey{op.scope, in.lease()}]
+	}
 	if op.lease == 0 && answered != nil {
 		return answered
 	}

@@ -545,7 +545,7 @@ var verdicts = []verdict{
 		A invoke read op=2 token=1
 		store served op=2 token=1
 		A ok read op=2 token=1 value=10
-	`, "write 10 with token 1 failed at #3 and yet took effect (orders/7)"},
+	`, "write 10 with token 1 failed at #3 and yet took effect at #2 (orders/7)"},
 	{"linearizable", "answered stale, and applied after all", timed, `
 		A invoke write op=1 token=1 value=10
 		store apply op=1 token=1
@@ -553,7 +553,62 @@ var verdicts = []verdict{
 		A invoke read op=2 token=1
 		store served op=2 token=1
 		A ok read op=2 token=1 value=10
-	`, "the store answered stale to write 10 with token 1 at #3 and noted apply for it (orders/7)"},
+	`, "write 10 with token 1 failed at #3 and yet took effect at #2 (orders/7)"},
+	{"linearizable", "failed, and nobody looked", timed, `
+		A invoke write op=1 token=1 value=10
+		store apply op=1 token=1
+		A fail write op=1 token=1 error=unavailable
+	`, "write 10 with token 1 failed at #3 and yet took effect at #2 (orders/7)"},
+	{"linearizable", "failed, and applied later", timed, `
+		A invoke write op=1 token=1 value=10
+		A fail write op=1 token=1 error=unavailable
+		store apply op=1 token=1
+	`, "operation 1 failed at #2 and yet took effect at #3 (orders/7)"},
+	{"linearizable", "failed, and refused later", timed, `
+		A invoke write op=1 token=1 value=10
+		A fail write op=1 token=1 error=unavailable
+		B invoke write op=2 token=2 value=20
+		store apply op=2 token=2
+		B ok write op=2 token=2
+		store reject op=1 token=1
+	`, ""},
+	{"linearizable", "failed and applied, after the witness had failed", timed, `
+		B invoke write op=2 token=2 value=20
+		B ok write op=2 token=2
+		A invoke raise op=1 token=3
+		store raised op=1 token=3
+		A fail raise op=1 token=3 error=unavailable
+	`, "raise with token 3 failed at #5 and yet took effect at #4 (orders/7)"},
+	{"linearizable", "a raise that was not recorded", timed, `
+		store raised token=7
+		A invoke write op=1 token=6 value=10
+		store reject op=1 token=6
+		A fail write op=1 token=6 stale=7
+	`, ""},
+	{"linearizable", "a write that was not recorded, and read", timed, `
+		store apply token=7 value=30
+		A invoke read op=1 token=7
+		store served op=1 token=7
+		A ok read op=1 token=7 value=30
+	`, ""},
+	{"linearizable", "a write that was not recorded, of a value that is not told", timed, `
+		store apply token=7
+		A invoke read op=1 token=7
+		store served op=1 token=7
+		A ok read op=1 token=7 value=30
+	`, ""},
+	{"linearizable", "a stale write that was not recorded", timed, `
+		A invoke write op=1 token=8 value=10
+		store apply op=1 token=8
+		A ok write op=1 token=8
+		store apply token=7 value=30
+	`, "the store accepted write 30 with token 7 at #4 although token 8 was accepted at #2 (orders/7)"},
+	{"linearizable", "a write that was not recorded, and lost", timed, `
+		store apply token=7 value=30
+		A invoke read op=1 token=7
+		store served op=1 token=7
+		A ok read op=1 token=7
+	`, "the store answered nil to read with token 7 at #4 although the value was 30 (orders/7)"},
 	{"linearizable", "applied twice, the second time over another write", timed, `
 		A invoke write op=1 token=1 value=10
 		store apply op=1 token=1

@@ -45,7 +45,7 @@ func (t *tenancy) ends(in *Input) {
 // token where one of the two has none.
 func (t *tenancy) is(in *Input) bool {
 	if l := in.lease(); t.lease != 0 && l != 0 {
-		return t.lease == l
+		return t.lease == l && t.of(in)
 	}
 	return t.token == in.Token
 }

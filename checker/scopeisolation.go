@@ -25,13 +25,14 @@ var scopeIsolation = Property{
 		}
 		return list
 	},
-	monitor: func(e *env) Monitor { return &isolation{base: e.base("scope-isolation")} },
+	monitor: func(e *env) Monitor { return &isolation{base: e.base("scope-isolation"), grants: e.config.grants} },
 }
 
 // isolation keeps, per fence, the greatest accepted token and the lease that
 // brought it first.
 type isolation struct {
 	base
+	grants *grants
 	fences []brought
 }
 
@@ -50,10 +51,12 @@ type lift struct {
 }
 
 // justifies reports whether a request without an answer may be why a token is refused.
+// It is not where the store's greatest token is told and lower than the request's.
 func (f *brought) justifies(in *Input) bool {
 	return slices.ContainsFunc(f.open.all(), func(o asking[lift]) bool {
 		l := &o.about
-		return l.token > in.Token || l.token == in.Token && l.lease != in.lease()
+		above := l.token > in.Token || l.token == in.Token && l.lease != in.lease()
+		return above && (in.Highest == 0 || l.token <= in.Highest)
 	})
 }
 
@@ -80,7 +83,8 @@ func (m *isolation) Observe(in *Input) bool {
 		}
 		return false
 	}
-	if f.read > in.Token || f.token > in.Token || f.token == in.Token && f.token != 0 && f.lease != in.lease() || f.justifies(in) {
+	if f.read > in.Token || f.token > in.Token || f.token == in.Token && f.token != 0 && f.lease != in.lease() || f.justifies(in) ||
+		m.grants.excuse(in.ScopeName(), in.Token, in.Index) {
 		return false
 	}
 	if f.token == 0 {

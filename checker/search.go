@@ -53,6 +53,18 @@ func (c *call) begin(in *Input, n *names) {
 	}
 }
 
+// happen makes c, which is zero, the effect that the store noted of an operation that
+// was not recorded.
+func (c *call) happen(in *Input, n *names) {
+	c.begin(in, n)
+	c.outcome, c.ended = done, in.Index
+	if c.f = history.Raise; in.F == history.Apply {
+		if c.f = history.Write; c.value.Kind == history.Absent {
+			c.value = untold
+		}
+	}
+}
+
 // learn notes how a client's wait for the call on the store ended.
 func (c *call) learn(in *Input) {
 	switch {
@@ -88,11 +100,19 @@ func logOf(events Events, n *names) ([]call, error) {
 }
 
 func (l *callLog) observe(e *history.Event) {
+	in := &l.in
+	in.take(e)
+	if e.Type == history.Note && e.Op == 0 && (e.F == history.Apply || e.F == history.Raised) {
+		if o := l.begin(in); o.rec >= 0 {
+			l.calls[o.rec] = call{}
+			l.calls[o.rec].happen(in, l.in.names)
+			l.open.remove(o)
+		}
+		return
+	}
 	if e.Type < history.Invoke || e.Type > history.Info || !e.F.IsStore() {
 		return
 	}
-	in := &l.in
-	in.take(e)
 	if e.Type == history.Invoke {
 		l.begin(in)
 		return
@@ -225,7 +245,7 @@ func (s *search) judge(specs []spec, calls []call, where string) (Outcome, *Viol
 	var latest *Violation
 	for _, sp := range specs {
 		v := s.place(sp, calls, until)
-		if latest == nil || v.Events[1] > latest.Events[1] {
+		if latest == nil || v.Events[len(v.Events)-1] > latest.Events[len(latest.Events)-1] {
 			latest = v
 		}
 	}
@@ -262,6 +282,10 @@ func (s *search) place(sp spec, calls []call, until int64) *Violation {
 
 // unexplained says that no order explains a call.
 func (c *call) unexplained(property string, n *names) *Violation {
+	if c.op == 0 {
+		return newViolation(property, []int64{c.ended}, "no order of the operations explains what the store noted at #%d of one that was not recorded, %s%s",
+			c.ended, describeCall(c.f, c.value, c.expect, c.token), inside(n.fences().list[c.fence]))
+	}
 	return newViolation(property, []int64{c.invoked, c.ended}, "no order of the operations explains %s by %s, #%d to #%d%s",
 		c.reply(), clientText(n.clients.list[c.client]), c.invoked, c.ended, inside(n.fences().list[c.fence]))
 }
@@ -451,7 +475,7 @@ func (st *fencedState) read(c *call, o outcome, i int, lifts bool) (bool, *fence
 	if o == refused {
 		return !readable && st.greatest(c), st
 	}
-	if !readable || o == done && !sameValue(c.answer, st.values[i]) {
+	if !readable || o == done && !mayBe(st.values[i], c.answer) {
 		return false, st
 	}
 	if !lifts || c.token == 0 {
@@ -468,7 +492,7 @@ func (st *fencedState) step(c *call, o outcome, i int, init history.Value) (bool
 	if o == refused {
 		return !accepted && st.greatest(c), st
 	}
-	if !accepted || c.f == history.CAS && !sameValue(c.expect, st.values[i]) {
+	if !accepted || c.f == history.CAS && !mayBe(st.values[i], c.expect) {
 		return false, st
 	}
 	next := &fencedState{st.fence, st.values}

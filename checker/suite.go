@@ -32,6 +32,8 @@ type Config struct {
 	// linearizability fails, the verdict stays inconclusive. For an exhaustive
 	// search, which judges a suspicious path by running it again.
 	Forget bool
+	// grants, when set, may justify a refusal.
+	grants *grants
 }
 
 // Suite is a set of monitors and the observer of the "sometimes" facts. It

@@ -33,7 +33,14 @@ type granted struct {
 	token history.Token
 	lease identity
 	owner int32
-	at    int64
+	// unnamed: the note names no owner.
+	unnamed bool
+	at      int64
+}
+
+// of reports whether an event may be of the grant's owner.
+func (g *granted) of(in *Input) bool {
+	return g.unnamed || in.unnamed() || g.owner == in.client()
 }
 
 // again reports whether the event grants g's own lease once more. Without
@@ -43,14 +50,14 @@ func (g *granted) again(in *Input) bool {
 		return false
 	}
 	if l := in.lease(); g.lease != 0 && l != 0 {
-		return g.lease == l
+		return g.lease == l && g.of(in) // two clients may present one identity
 	}
 	return g.owner == in.client()
 }
 
 func (g *granted) set(in *Input) {
 	r := in.resolve()
-	g.token, g.lease, g.owner, g.at = in.Token, r.leaseID, r.clientID, in.Index
+	g.token, g.lease, g.owner, g.unnamed, g.at = in.Token, r.leaseID, r.clientID, in.unnamed(), in.Index
 }
 
 // tokenOrderMonitor keeps the greatest token per fence, and the latest grant

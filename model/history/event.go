@@ -213,6 +213,12 @@ type Header struct {
 	Rho      int64  // declared bound on clock drift, parts per million, from 0 to 999,999
 	Epsilon  int64  // declared bound on clock skew, in the unit of Event.Time, from 0
 	Scopes   string // "per-resource" or "global": what one fence covers
+	// Fence says what a token is compared with. "accepted": the greatest token that
+	// the store accepted. "granted": the store knows the lease table (a conditional
+	// write on the lease's row, an ETag) and may refuse a token as soon as a greater
+	// one was granted. Empty: a recorded history is judged by the first, and where
+	// that breaks because of a refusal, by the second; other histories by the first.
+	Fence string
 }
 
 // Format is the value of [Header.Format] that this package writes and reads.

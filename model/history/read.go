@@ -157,7 +157,7 @@ func (r *Reader) readHeader() error {
 	return r.pairs.Begin(h)
 }
 
-var headerNames = []string{"format", "scenario", "replay", "timing", "ttl", "rho", "epsilon", "scopes"}
+var headerNames = []string{"format", "scenario", "replay", "timing", "ttl", "rho", "epsilon", "scopes", "fence"}
 
 func headerField(p *parser, h *Header, name string) error {
 	p.field = name
@@ -178,6 +178,8 @@ func headerField(p *parser, h *Header, name string) error {
 		return p.integer(&h.Epsilon)
 	case "scopes":
 		return p.oneOf(&h.Scopes, hintValue, "per-resource", "global")
+	case "fence":
+		return p.oneOf(&h.Fence, hintValue, "accepted", "granted")
 	}
 	if h.Format == "" {
 		return &SyntaxError{Expected: expectedHeader, Found: "the field " + quote(name), Hint: "put the header before the first event, its format first"}

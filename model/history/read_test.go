@@ -400,8 +400,8 @@ func TestReadAccepts(t *testing.T) {
 }
 
 func TestReadHeader(t *testing.T) {
-	const line = `{"format":"staleproof.history/1","scenario":"textbook","replay":"sp1:x","timing":"timed","ttl":10000000000,"rho":200,"epsilon":0,"scopes":"per-resource"}` + "\n"
-	want := Header{Format, "textbook", "sp1:x", "timed", 10000000000, 200, 0, "per-resource"}
+	const line = `{"format":"staleproof.history/1","scenario":"textbook","replay":"sp1:x","timing":"timed","ttl":10000000000,"rho":200,"epsilon":0,"scopes":"per-resource","fence":"granted"}` + "\n"
+	want := Header{Format, "textbook", "sp1:x", "timed", 10000000000, 200, 0, "per-resource", "granted"}
 	h, err := ReadAll(strings.NewReader(line), "run.jsonl")
 	if err != nil {
 		t.Fatal(err)

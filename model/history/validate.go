@@ -46,7 +46,7 @@ import (
 // between their numbers.
 type Validator struct {
 	started bool
-	last    int64 // index of the last event
+	last    int64              // index of the last event
 	open    map[string]*opened // by process
 	// pending are the numbered operations that have not ended, or in an info: a
 	// server may note any of them yet.

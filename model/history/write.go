@@ -22,7 +22,8 @@ import (
 // client, to, message, copy, text. The first five are always there, the others
 // where they are not zero. A value is a JSON number, string or null, or any
 // other JSON value ([Raw]). An end names the resource and the scope that its
-// invoke names; see [Validator]. The same history gives the same bytes.
+// invoke names; see [Validator]. The fields of the header are those of [Header], the
+// format first; the others may be left out. The same history gives the same bytes.
 //
 // Text is written as UTF-8; a byte that is none becomes U+FFFD.
 //
@@ -112,6 +113,7 @@ func appendHeader(b []byte, h *Header) []byte {
 		b = appendInt(b, `,"epsilon":`, h.Epsilon)
 	}
 	b = appendText(b, `,"scopes":`, h.Scopes)
+	b = appendText(b, `,"fence":`, h.Fence)
 	return append(b, '}')
 }
 

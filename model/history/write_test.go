@@ -192,6 +192,7 @@ func drawHistory(t *rapid.T) *History {
 		Timing:   rapid.SampledFrom([]string{"", "timed", "untimed", "bounded"}).Draw(t, "timing"),
 		TTL:      drawInt(t, "ttl"), Rho: drawInt(t, "rho") % 1_000_000, Epsilon: drawInt(t, "epsilon"),
 		Scopes: rapid.SampledFrom([]string{"", "per-resource", "global"}).Draw(t, "scopes"),
+		Fence:  rapid.SampledFrom([]string{"", "accepted", "granted"}).Draw(t, "fence"),
 	}}
 	open := make(map[string]Event)
 	index, op, now := rapid.Int64Range(0, 5).Draw(t, "first index"), int64(0), int64(0)
