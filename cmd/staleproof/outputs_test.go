@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -397,5 +398,35 @@ func TestFullDisk(t *testing.T) {
 	}
 	if code, out = shell(t, dir, fuzz+"a && "+fuzz+"b && cmp a b"); code != exitOK {
 		t.Errorf("expected both to be completed, found exit code %d: %s", code, out)
+	}
+}
+
+// TestSummaryFile: a file of GitHub's that cannot be added to is one line and exit code
+// 2, and a history is not added to.
+func TestSummaryFile(t *testing.T) {
+	text, err := os.ReadFile("testdata/good.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("good.jsonl", text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo("pipe", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ file, want string }{
+		{"/dev/full", "GITHUB_STEP_SUMMARY: expected a file that can be added to: write /dev/full: no space left on device"},
+		{".", "GITHUB_STEP_SUMMARY: expected a file that can be added to: open .: is a directory"},
+		{"pipe", "GITHUB_STEP_SUMMARY: expected a file that can be added to: open pipe: no such device or address"},
+		{"good.jsonl", "GITHUB_STEP_SUMMARY: expected a place of its own, found good.jsonl, which is read; name another"},
+	} {
+		t.Setenv(stepSummary, c.file)
+		if code, _, errs := invoke("check", "good.jsonl", "--quiet"); code != exitUsage || !oneLineOf(errs, "staleproof: "+c.want) {
+			t.Errorf("%s: expected exit code 2 and %q, found %d: %s", c.file, c.want, code, errs)
+		}
+	}
+	if after, _ := os.ReadFile("good.jsonl"); !bytes.Equal(after, text) {
+		t.Errorf("expected the history as it was, found\n%s", after)
 	}
 }

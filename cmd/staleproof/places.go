@@ -30,7 +30,11 @@ func (a *app) checkPlaces(inputs []string, more ...place) error {
 			}
 		}
 	}
-	if err := apart(append(places, place{"--report", dir}, place{stepSummary, os.Getenv(stepSummary)})); err != nil {
+	summary := place{stepSummary, os.Getenv(stepSummary)}
+	if err := summary.noInput(inputs); err != nil {
+		return err
+	}
+	if err := apart(append(places, place{"--report", dir}, summary)); err != nil {
 		return err
 	}
 	return checkFolder(dir, "index.html")
