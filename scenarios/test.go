@@ -139,7 +139,7 @@ func Test(t *testing.T, scenario string, options ...Option) {
 	case err != nil:
 		t.Fatal(history.Printable(err.Error()))
 	case v.failure != "":
-		t.Fatal(v.failure)
+		t.Fatal(history.Printable(v.failure))
 	}
 	t.Log(v.worth)
 }

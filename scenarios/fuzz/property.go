@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"staleproof/model/history"
 	"staleproof/scenarios"
 	"staleproof/sim"
 )
@@ -34,7 +35,7 @@ func Property(sc *scenarios.Scenario, opt scenarios.Options) (property func(*rap
 		o := r.Run(&p)
 		c.judge(t, &p.Params, p.Seed, &o)
 		if err := r.Recheck(p.Seed, &p.Params, &o); err != nil {
-			t.Fatal(err)
+			t.Fatal(history.Printable(err.Error()))
 		}
 	}, r.Close, nil
 }
@@ -58,13 +59,13 @@ func (c *checked) replay(t *rapid.T, token string) {
 		c.judge(t, &rec.Params, rec.Seed, &o)
 		return
 	}
-	t.Fatal(c.r.Diverged(rec))
+	t.Fatal(history.Printable(c.r.Diverged(rec).Error()))
 }
 
 // judge fails t if a run broke something.
 func (c *checked) judge(t *rapid.T, p *scenarios.Params, seed uint64, o *scenarios.Outcome) {
 	if len(o.Inconclusive) > 0 {
-		t.Fatalf("inconclusive: %s", strings.Join(o.Inconclusive, ", "))
+		t.Fatal(history.Printable("inconclusive: " + strings.Join(o.Inconclusive, ", ")))
 	}
 	if len(o.Violations) == 0 {
 		return
