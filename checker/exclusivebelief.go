@@ -10,11 +10,11 @@ var exclusiveBelief = Property{
 	Name:      "exclusive-belief",
 	Guarantee: "Within the declared clock bound, no two holders believe at the same true time.",
 	Doc: "Watches the holders' believe and disbelieve notes: a belief lasts until its holder gives it up or its deadline " +
-		"comes, in true time. Outside the declared bounds on clocks this is expected to break. In untimed runs " +
+		"comes, in true time, or the process that noted it crashes. Outside the declared bounds on clocks this is expected to break. In untimed runs " +
 		"deadlines mean nothing, and it is not judged.",
 	Timed: true, Bounded: true,
 	Unaided: "no",
-	watch:   func(View) []interest { return notes(history.Believe, history.Disbelieve) },
+	watch:   func(View) []interest { return notes(history.Believe, history.Disbelieve, history.Crash) },
 	monitor: func(e *env) Monitor { return &believers{base: e.base("exclusive-belief")} },
 }
 
@@ -28,7 +28,7 @@ type believers struct {
 type conviction struct {
 	until int64
 	at    int64
-	time  int64 // when it was noted
+	by    string // the process that noted it
 }
 
 func (c *conviction) holds(time int64) bool { return c.until != 0 && c.until > time }
@@ -37,19 +37,34 @@ func (m *believers) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
+	if in.F == history.Crash {
+		m.crashes(in)
+		return false
+	}
 	clients := at(&m.scopes, in.scope())
 	mine := at(clients, in.client())
 	if in.F == history.Disbelieve {
 		*mine = conviction{}
 		return false
 	}
-	*mine = conviction{until: in.Until, at: in.Index, time: in.Time}
+	*mine = conviction{until: in.Until, at: in.Index, by: in.Process}
 	if i := rival(*clients, in); i >= 0 && mine.holds(in.Time) {
 		b := (*clients)[i]
 		return m.violate([]int64{b.at, in.Index}, "%s believes at #%d in its lease, and so does %s since #%d, until %d%s",
 			in.ClientName(), in.Index, m.names.clients.list[i], b.at, b.until, inside(in.Resource))
 	}
 	return false
+}
+
+// crashes ends the beliefs of a process, whatever lines of operations it runs.
+func (m *believers) crashes(in *Input) {
+	for _, clients := range m.scopes {
+		for i := range clients {
+			if b := &clients[i]; b.until != 0 && (b.by == in.Process || m.names.clients.list[i] == in.Process) {
+				*b = conviction{}
+			}
+		}
+	}
 }
 
 // rival returns who else believes at an event, -1 if nobody does. Of several it is
@@ -78,6 +93,7 @@ func (m *believers) AppendKey(b []byte) []byte {
 			if int(c) < len(m.scopes[s]) && m.scopes[s][c].until != 0 {
 				b = appendText(b, m.names.clients.list[c])
 				b = appendInt(b, m.scopes[s][c].until)
+				b = appendText(b, m.scopes[s][c].by)
 			}
 		}
 	}

@@ -83,14 +83,7 @@ func (r *refusals) add(in *Input) {
 	var g granted
 	g.set(in)
 	*r = slices.Insert(*r, i, g)
-	if len(*r) > manyRefusals { // the oldest tokens are the least likely to be used again
-		*r = slices.Delete(*r, 0, manyRefusals/2)
-	}
 }
-
-// manyRefusals bounds the stale tokens that are remembered of one client at one
-// fence.
-const manyRefusals = 1024
 
 // forgive drops the refusals of a token that the client acquired: a lease
 // manager that issues a token twice breaks token-order, not this client. A

@@ -1,93 +1,158 @@
 package checker
 
-import (
-	"slices"
-
-	"staleproof/model/history"
-)
+import "staleproof/model/history"
 
 var leaseIdentity = Property{
 	Name:      "lease-identity",
 	Guarantee: "Renew and release take effect only for the lease whose identity is presented.",
 	Doc: "Watches the lease manager's notes against what each client presented: a renewed or released note names the " +
-		"presented lease, which was neither released nor expired before. Without notes: no renewal or release of a " +
-		"lease that begins after the lease's release has succeeded does.",
+		"presented lease, which was neither released nor expired before, unless it was granted anew. Without notes: no " +
+		"renewal or release of a lease that begins after the lease's release has succeeded does. Of a history with more " +
+		"than 524,288 ended leases or requests the rest may be inconclusive. A request that its client was told had failed " +
+		"takes no effect, an acquire neither: nobody presents the identity that it brings. (In a simulation it may: a " +
+		"request that the network duplicated has two answers.)",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "partly",
 	watch: func(v View) []interest {
-		list := append(events(history.Invoke, history.Renew, history.Release), ends(history.Renew, history.Release)...)
+		list := events(history.Invoke, history.Renew, history.Release)
 		if v.Coordinator {
-			list = append(list, notes(history.Renewed, history.Released, history.Expire)...)
+			list = append(list, events(history.Invoke, history.Acquire)...)
+			list = append(list, events(history.Fail, history.Acquire, history.Renew, history.Release)...)
+			return append(list, notes(history.Grant, history.Renewed, history.Released, history.Expire)...)
 		}
-		return list
+		list = append(list, ends(history.Renew, history.Release)...)
+		list = append(list, events(history.Invoke, history.Acquire)...)
+		return append(list, events(history.OK, history.Acquire)...)
 	},
 	monitor: func(e *env) Monitor {
-		return &identities{base: e.base("lease-identity"), aided: e.config.View.Coordinator}
+		v := e.config.View.Coordinator
+		return &identities{base: e.base("lease-identity"), aided: v, answers: v && e.config.Header.Scenario == ""}
 	},
 }
 
-// identities keeps what the open requests present, and of each scope the last
-// leases that ended.
+// identities keeps the leases that ended, and what requests present: with the
+// lease manager's notes that of all requests, for a note may come after the answer.
 type identities struct {
 	base
-	aided  bool
-	asked  []asked
-	scopes []endings
+	aided     bool
+	answers   bool               // notes are compared with what clients were told
+	asked     opTable[presented] // by number
+	dropped   bool               // some were not remembered
+	ended     leaseTable[int64]  // where each lease ended
+	undecided *Violation         // the first note that what was forgotten may concern
 }
 
-// asked is a request to renew or release, by client: a client that goes on after
-// an unknown outcome has several.
-type asked struct {
-	op     int64
+// presented is a request to renew or to release, with answers also one to acquire.
+type presented struct {
 	client int32
 	scope  int32
 	f      history.F
 	lease  identity
 	at     int64
+	did    int64 // where it took effect; where it failed, negated
 }
 
-// endings are the leases of a scope that ended last, the latest first.
-type endings [manyEndings]ending
+// manyAsked bounds the requests that are remembered, at 64 to 80 bytes each.
+var manyAsked = 1 << 19
 
-// ending is a lease that ended, and where.
-type ending struct {
-	lease identity
-	at    int64
+func (m *identities) Verdict() (Outcome, *Violation) {
+	if m.broken == nil && m.undecided != nil {
+		return Inconclusive, m.undecided
+	}
+	return m.base.Verdict()
 }
-
-// manyEndings is how many leases of a scope that ended are remembered: a holder
-// that is slow may have been superseded more than once.
-const manyEndings = 4
-
-// askedMost bounds the requests remembered: older ones are no longer judged.
-const askedMost = 64
 
 func (m *identities) Observe(in *Input) bool {
-	if m.broken != nil {
-		return false
-	}
 	switch {
+	case m.broken != nil:
 	case in.Type == history.Invoke:
-		m.asks(in)
-		return false
-	case in.Type != history.Note && (m.aided || in.Type != history.OK):
+		if in.F == history.Acquire && !m.aided {
+			m.begins(in)
+		}
+		if in.F != history.Acquire || m.answers {
+			m.asks(in)
+		}
+	case in.F == history.Acquire && in.Type == history.OK:
+		m.begins(in)
+	case in.F == history.Grant:
+		m.begins(in)
+		return m.contradicted(in)
+	case in.F == history.Expire:
+		m.ends(in)
+	case in.Type == history.Note || in.Type == history.OK:
+		return m.contradicted(in) || m.judge(in)
+	case m.aided:
+		return m.contradicted(in)
+	default: // a renewal or a release without effect that its client knows of
 		m.answered(in)
+	}
+	return false
+}
+
+// contradicted reports whether a request failed and took effect: one of the two is
+// the event.
+func (m *identities) contradicted(in *Input) bool {
+	if !m.answers || in.Op == 0 {
 		return false
 	}
-	s := at(&m.scopes, in.scope())
-	if in.F == history.Expire {
-		s.add(in)
+	a := m.asked.find(in.Op)
+	if a == nil {
 		return false
 	}
+	fails := in.Type == history.Fail
+	switch did := a.rec.did; {
+	case fails && did > 0:
+		return m.violate([]int64{a.rec.at, did, in.Index}, "the %s at #%d took effect at #%d and yet failed at #%d%s",
+			a.rec.f, a.rec.at, did, in.Index, inside(in.Resource))
+	case fails:
+		a.rec.did = -in.Index
+	case did < 0:
+		return m.violate([]int64{a.rec.at, -did, in.Index}, "the %s at #%d failed at #%d and yet took effect at #%d%s",
+			a.rec.f, a.rec.at, -did, in.Index, inside(in.Resource))
+	default:
+		a.rec.did = in.Index
+	}
+	return false
+}
+
+// begins takes a lease that is granted, maybe once more, or asked for by its identity.
+func (m *identities) begins(in *Input) {
+	m.ended.remove(in.scope(), in.lease())
+}
+
+func (m *identities) asks(in *Input) {
+	if len(m.asked.ops)-len(m.asked.free) >= manyAsked {
+		m.dropped = true
+		return
+	}
+	r := in.resolve()
+	a, _ := m.asked.add(in.Op)
+	a.rec = presented{client: r.clientID, scope: r.scopeID, f: in.F, lease: r.leaseID, at: in.Index}
+}
+
+// ends notes that the lease of an event has ended.
+func (m *identities) ends(in *Input) {
+	if m.ended.find(in.scope(), in.lease()) != nil {
+		return // the first end is the one to quote
+	}
+	if e := m.ended.add(in.scope(), in.lease()); e != nil {
+		e.rec = in.Index
+	}
+}
+
+// judge judges a renewal or release that took effect.
+func (m *identities) judge(in *Input) bool {
 	if m.aided && m.strange(in) {
 		return true
 	}
-	if i := s.find(in.lease()); i < len(s) && in.lease() != 0 && !m.beganBefore(in, s[i].at) {
-		return m.violate([]int64{s[i].at, in.Index}, "a lease was %s at #%d that had ended at #%d%s",
-			tookEffect(in.F), in.Index, s[i].at, inside(in.Resource))
+	if e := m.ended.find(in.scope(), in.lease()); e == nil {
+		m.doubt(in, m.ended.forgot && in.lease() != 0, "leases that ended", manyLeases)
+	} else if !m.beganBefore(in, e.rec) {
+		return m.violate([]int64{e.rec, in.Index}, "a lease was %s at #%d that had ended at #%d%s",
+			tookEffect(in.F), in.Index, e.rec, inside(in.Resource))
 	}
 	if in.F == history.Released || in.F == history.Release {
-		s.add(in)
+		m.ends(in)
 	}
 	if !m.aided {
 		m.answered(in)
@@ -95,81 +160,51 @@ func (m *identities) Observe(in *Input) bool {
 	return false
 }
 
-func (m *identities) asks(in *Input) {
-	if len(m.asked) == askedMost {
-		m.asked = slices.Delete(m.asked, 0, 1)
-	}
-	r := in.resolve()
-	m.asked = append(m.asked, asked{in.Op, r.clientID, r.scopeID, in.F, r.leaseID, in.Index})
-}
-
-// find returns the place of a lease, and len(s) if it has none.
-func (s *endings) find(l identity) int {
-	for i := range s {
-		if s[i].lease == l {
-			return i
-		}
-	}
-	return len(s)
-}
-
-// add notes that the lease of an event has ended.
-func (s *endings) add(in *Input) {
-	l := in.lease()
-	if l == 0 {
-		return
-	}
-	next := ending{l, in.Index} // each moves one place on
-	for i := range s {
-		s[i], next = next, s[i]
-		if next.lease == l {
-			return
-		}
-	}
-}
-
 // beganBefore reports whether a client's renewal began before an index: then it
 // may have taken effect before as well. Servers note things as they happen.
 func (m *identities) beganBefore(in *Input, index int64) bool {
-	a := m.request(in)
-	return in.F == history.Renew && a != nil && a.at < index
+	if in.F != history.Renew {
+		return false
+	}
+	a := m.asked.find(in.Op)
+	if a == nil {
+		m.doubt(in, m.dropped, "requests", manyAsked)
+		return m.dropped
+	}
+	return a.rec.at < index
 }
 
-// answered forgets a request that has its answer; one of unknown outcome may
-// still take effect.
+// answered forgets a request that has its answer: without notes nothing more is told of it.
 func (m *identities) answered(in *Input) {
-	if in.Type == history.Info {
-		return
+	if a := m.asked.find(in.Op); a != nil {
+		m.asked.remove(a)
 	}
-	n := 0
-	for i := range m.asked {
-		if m.asked[i].op != in.Op {
-			m.asked[n] = m.asked[i]
-			n++
-		}
-	}
-	m.asked = m.asked[:n]
-}
-
-// request returns the first open request of an event's number.
-func (m *identities) request(in *Input) *asked {
-	for i := range m.asked {
-		if m.asked[i].op == in.Op && in.Op != 0 {
-			return &m.asked[i]
-		}
-	}
-	return nil
 }
 
 // strange reports whether a request took effect on a lease that it did not
 // present. A re-entry is an acquire, which is judged by renewal-keeps-token.
 func (m *identities) strange(in *Input) bool {
-	a := m.request(in)
-	if a == nil || sameLease(a.lease, in.lease()) {
+	if in.Op == 0 {
 		return false
 	}
-	return m.violate([]int64{a.at, in.Index}, "the request at #%d took effect at #%d on another lease than it presented%s",
-		a.at, in.Index, inside(in.Resource))
+	a := m.asked.find(in.Op)
+	if a == nil {
+		m.doubt(in, m.dropped, "requests", manyAsked)
+		return false
+	}
+	if a.rec.f == history.Acquire || sameLease(a.rec.lease, in.lease()) {
+		return false
+	}
+	return m.violate([]int64{a.rec.at, in.Index}, "the request at #%d took effect at #%d on another lease than it presented%s",
+		a.rec.at, in.Index, inside(in.Resource))
+}
+
+// doubt notes that what was forgotten may concern an event.
+func (m *identities) doubt(in *Input, forgot bool, what string, bound int) {
+	if forgot && m.undecided == nil {
+		m.undecided = newViolation(m.property, []int64{in.Index}, "undecided: a lease was %s at #%d, and of the %s only the first %d are remembered%s",
+			tookEffect(in.F), in.Index, what, bound, inside(in.Resource))
+	}
 }
 
 func tookEffect(f history.F) string {
@@ -183,51 +218,51 @@ func (m *identities) AppendKey(b []byte) []byte {
 	if m.broken != nil {
 		return append(b, ended)
 	}
+	b = appendBool(appendBool(appendBool(b, m.undecided != nil), m.ended.forgot), m.dropped)
 	for _, i := range m.names.scopes.order() {
-		if int(i) < len(m.scopes) && m.scopes[i] != (endings{}) {
+		if m.ended.has(i) {
 			b = appendText(b, m.names.scopes.list[i])
-			for _, e := range m.scopes[i] { // their order decides which is forgotten first
-				b = appendLease(b, e.lease)
-			}
+			b = append(m.appendEnded(b, i, beforeAll), 0)
 		}
 	}
-	b = append(b, 0)
-	for _, i := range m.names.clients.order() {
-		for _, a := range m.asked { // in the order of a client's operations
-			if a.client == i {
-				b = appendText(b, m.names.clients.list[i])
-				b = appendText(b, m.names.scopes.list[a.scope])
-				b = append(b, byte(a.f))
-				b = appendLease(b, a.lease)
-				b = append(b, m.endedSince(&a))
-			}
+	var keys [][]byte
+	for i := range m.asked.ops {
+		if a := &m.asked.ops[i]; a.open {
+			keys = append(keys, m.askedKey(&a.rec))
 		}
+	}
+	return appendSorted(append(b, 0), keys)
+}
+
+func (m *identities) askedKey(a *presented) []byte {
+	k := appendText(nil, m.names.clients.list[a.client])
+	k = appendText(k, m.names.scopes.list[a.scope])
+	k = appendLease(append(k, byte(a.f)), a.lease)
+	if m.answers {
+		k = appendBool(appendBool(k, a.did > 0), a.did < 0)
+	}
+	if m.aided || a.f != history.Renew || !m.ended.has(a.scope) {
+		return k
+	}
+	return m.appendEnded(k, a.scope, a.at) // it may have come before these
+}
+
+// appendEnded appends the leases of a scope that ended after an index.
+func (m *identities) appendEnded(b []byte, scope int32, after int64) []byte {
+	for _, e := range m.ended.sorted(scope, func(at *int64) bool { return *at > after }) {
+		b = appendLease(b, identity(e.op))
 	}
 	return b
 }
 
-// endedSince tells which of a scope's endings a client's renewal began before.
-func (m *identities) endedSince(a *asked) byte {
-	bits := byte(0)
-	if m.aided || a.f != history.Renew || int(a.scope) >= len(m.scopes) {
-		return bits
-	}
-	for i, e := range m.scopes[a.scope] {
-		if a.at < e.at {
-			bits |= 1 << i
-		}
-	}
-	return bits
-}
-
 func (m *identities) Clone() Monitor {
 	c := *m
-	c.asked, c.scopes = slices.Clone(m.asked), slices.Clone(m.scopes)
+	c.asked, c.ended = m.asked.clone(), m.ended.clone()
 	return &c
 }
 
 func (m *identities) Reset() {
-	m.broken = nil
-	m.asked = m.asked[:0]
-	clear(m.scopes)
+	m.broken, m.undecided, m.dropped = nil, nil, false
+	m.asked.reset()
+	m.ended.reset()
 }

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"staleproof/model/history"
@@ -11,37 +13,46 @@ var noLostUpdate = Property{
 	Guarantee: "A read-modify-write under a token is never based on a value that an older holder's late write then " +
 		"changed.",
 	Doc: "Watches the store's apply, raised and served notes of a resource. A mutation that names the operation whose " +
-		"value it used (basis) is judged: between that operation and it, no mutation of a lower token was applied. " +
-		"Tokens alone do not give this: the late write may come before the store has seen the new token.",
+		"value it used (basis) is judged: between that operation and it, no mutation of a lower token was applied. An " +
+		"operation that the store does not note counts from its answer on. Of a history with more than 131,072 operations " +
+		"on the store a basis that is as many operations old may be inconclusive. Tokens alone do not give this: the late write may come before the store has seen the new token.",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "where basis is recorded",
 	watch: func(v View) []interest {
 		if !v.Store {
 			return nil
 		}
-		return notes(history.Apply, history.Served)
+		list := append(notes(history.Apply, history.Served), events(history.Invoke, mutations...)...)
+		return append(append(list, events(history.OK, storeVerbs...)...), events(history.Fail, mutations...)...)
 	},
 	monitor: func(e *env) Monitor { return &lostUpdates{base: e.base("no-lost-update")} },
 }
 
-// lostUpdates keeps the last mutation of each resource, and of each client the
-// last operations that it may build upon.
+// lostUpdates keeps how each resource was changed, and when it was in the state that
+// an operation showed or made.
 type lostUpdates struct {
 	base
 	resources []resourceState
-	clients   [][seenOps]sighting
+	seen      opTable[sighting] // of the last operations, at most manySeen
+	before    opTable[sighting] // of as many before these
+	forgot    bool              // there were more
+	based     opTable[int64]    // the basis of mutations that were not applied
+	undecided *Violation        // a mutation whose basis may have been forgotten
 }
+
+// manySeen bounds the operations that are remembered, twice, at 64 bytes each.
+var manySeen = 1 << 17
 
 // resourceState is how often a resource was changed, and its last mutations: of
 // each token that none of a lower token followed the last one, oldest first. An
 // older one matters to nobody whose token is not stale.
 type resourceState struct {
 	version int64
-	last    [seenOps]lastChange
+	last    []lastChange
 }
 
 type lastChange struct {
-	version int64 // 0 is none
+	version int64
 	token   history.Token
 	at      int64
 }
@@ -49,107 +60,191 @@ type lastChange struct {
 // changed adds a mutation.
 func (r *resourceState) changed(in *Input) {
 	r.version++
-	n := 0
-	for n < len(r.last) && r.last[n].version != 0 && r.last[n].token < in.Token {
-		n++
-	}
-	if n == len(r.last) {
+	n := len(r.last)
+	for n > 0 && r.last[n-1].token >= in.Token {
 		n--
-		copy(r.last[:], r.last[1:])
 	}
-	clear(r.last[n:])
-	r.last[n] = lastChange{r.version, in.Token, in.Index}
+	r.last = append(r.last[:n], lastChange{r.version, in.Token, in.Index})
 }
 
 // late returns the first of the last mutations that came after a version: it has
-// the lowest token of all since.
+// the lowest token of all since. It is nil if there is none.
 func (r *resourceState) late(version int64) *lastChange {
-	for i := range r.last {
-		if m := &r.last[i]; m.version > version {
-			return m
-		}
+	i, _ := slices.BinarySearchFunc(r.last, version+1, func(m lastChange, v int64) int { return cmp.Compare(m.version, v) })
+	if i == len(r.last) {
+		return nil
 	}
-	return nil
+	return &r.last[i]
 }
-
-// seenOps is how many operations of a client are remembered: it builds upon the
-// last one whose answer it got, and a few later answers may be lost.
-const seenOps = 4
 
 // sighting is an operation that showed or made a value.
 type sighting struct {
-	op       int64
 	resource int32
+	client   int32
 	version  int64 // of the resource, after it
 	at       int64
+	answered bool // its client has its answer: no copy of it changes what that told
+}
+
+func (m *lostUpdates) Verdict() (Outcome, *Violation) {
+	if m.broken == nil && m.undecided != nil {
+		return Inconclusive, m.undecided
+	}
+	return m.base.Verdict()
 }
 
 func (m *lostUpdates) Observe(in *Input) bool {
-	if m.broken != nil {
+	switch {
+	case m.broken != nil:
+		return false
+	case in.Type == history.Invoke:
+		if in.Basis != 0 {
+			b, _ := m.based.add(in.Op)
+			b.rec = in.Basis
+		}
+		return false
+	case in.Type == history.Fail:
+		m.applied(in.Op)
+		return false
+	}
+	o := m.find(in.Op)
+	if in.Type == history.OK {
+		m.applied(in.Op)
+		if o != nil {
+			o.rec.answered = true
+			return false
+		}
+	}
+	if in.F == history.Served && o != nil && o.rec.answered {
 		return false
 	}
 	resource := m.names.resources.id(in.Resource)
 	r := at(&m.resources, resource)
-	seen := at(&m.clients, in.client())
 	if in.F == history.Apply {
-		if in.Basis != 0 && m.judge(in, r, seen, resource) {
+		if basis := cmp.Or(in.Basis, m.applied(in.Op)); basis != 0 && m.judge(in, r, basis, resource) {
 			return true
 		}
 		r.changed(in)
 	}
-	copy(seen[1:], seen[:])
-	seen[0] = sighting{op: in.Op, resource: resource, version: r.version, at: in.Index}
+	m.see(in.Op, sighting{resource, in.client(), r.version, in.Index, in.Type == history.OK})
 	return false
 }
 
-// judge judges a mutation that was based on an operation of its client.
-func (m *lostUpdates) judge(in *Input, r *resourceState, seen *[seenOps]sighting, resource int32) bool {
-	for _, s := range seen {
-		if s.op != in.Basis || s.resource != resource {
-			continue
-		}
-		late := r.late(s.version)
-		if late == nil || late.token >= in.Token {
-			continue
-		}
-		return m.violate([]int64{s.at, late.at, in.Index},
-			"a write with %s applied at #%d was based on the value of #%d, which a late write of %s had changed at #%d%s",
-			tokenText(in.Token), in.Index, s.at, tokenText(late.token), late.at, inside(in.Resource))
+// applied returns the basis of a mutation that is over, 0 if it has none.
+func (m *lostUpdates) applied(op int64) int64 {
+	b := m.based.find(op)
+	if b == nil {
+		return 0
 	}
-	return false
+	m.based.remove(b)
+	return b.rec
+}
+
+// see remembers an operation that has a number.
+func (m *lostUpdates) see(op int64, s sighting) {
+	if op == 0 {
+		return
+	}
+	if m.seen.used >= manySeen && m.seen.find(op) == nil {
+		m.forgot = m.forgot || m.before.used > 0
+		m.seen, m.before = m.before, m.seen
+		m.seen.reset()
+	}
+	o, _ := m.seen.add(op)
+	o.rec = s
+}
+
+// find returns what is remembered of an operation.
+func (m *lostUpdates) find(op int64) *opEntry[sighting] {
+	if o := m.seen.find(op); o != nil {
+		return o
+	}
+	return m.before.find(op)
+}
+
+// judge judges a mutation that was based on an operation.
+func (m *lostUpdates) judge(in *Input, r *resourceState, basis int64, resource int32) bool {
+	o := m.find(basis)
+	if o == nil {
+		if m.undecided == nil {
+			m.undecided = m.unknown(in, basis)
+		}
+		return false
+	}
+	s := &o.rec
+	late := r.late(s.version)
+	if s.resource != resource || late == nil || late.token >= in.Token {
+		return false
+	}
+	return m.violate([]int64{s.at, late.at, in.Index},
+		"a write with %s applied at #%d was based on the value of #%d, which a late write of %s had changed at #%d%s",
+		tokenText(in.Token), in.Index, s.at, tokenText(late.token), late.at, inside(in.Resource))
+}
+
+// unknown says why a mutation cannot be judged.
+func (m *lostUpdates) unknown(in *Input, basis int64) *Violation {
+	why := "which has neither a note nor an answer"
+	if m.forgot {
+		why = fmt.Sprintf("and only the last %d operations are remembered", manySeen)
+	}
+	return newViolation(m.property, []int64{in.Index}, "undecided: a write with %s applied at #%d was based on operation %d, %s%s",
+		tokenText(in.Token), in.Index, basis, why, inside(in.Resource))
 }
 
 func (m *lostUpdates) AppendKey(b []byte) []byte {
 	if m.broken != nil {
 		return append(b, ended)
 	}
-	for _, i := range m.names.clients.order() {
-		if int(i) >= len(m.clients) || m.clients[i][0].op == 0 {
-			continue
-		}
-		b = appendText(b, m.names.clients.list[i])
-		for _, s := range m.clients[i] {
-			if b = appendBool(b, s.op != 0); s.op == 0 {
-				continue
-			}
-			b = appendText(b, m.names.resources.list[s.resource])
-			late := m.resources[s.resource].late(s.version)
-			if b = appendBool(b, late != nil); late != nil {
-				b = appendInt(b, int64(late.token)) // a later one matters if its token is lower
+	b = appendBool(appendBool(b, m.undecided != nil), m.forgot)
+	var keys [][]byte
+	for _, t := range []*opTable[sighting]{&m.before, &m.seen} {
+		for i := range t.ops {
+			if o := &t.ops[i]; o.open && (t == &m.seen || m.seen.find(o.op) == nil) {
+				k := m.appendSighting(appendText(nil, m.names.clients.list[o.rec.client]), &o.rec)
+				keys = append(keys, appendBool(k, o.rec.answered))
 			}
 		}
+	}
+	b = appendSorted(b, keys) // of one client and resource, the earlier of two has the lower token
+	keys = keys[:0]
+	for i := range m.based.ops {
+		if o := &m.based.ops[i]; o.open {
+			k := appendInt(nil, o.op)
+			if s := m.find(o.rec); s != nil {
+				k = m.appendSighting(k, &s.rec)
+			}
+			keys = append(keys, k)
+		}
+	}
+	return appendSorted(b, keys)
+}
+
+// appendSighting appends what a mutation that is based on an operation is judged by.
+func (m *lostUpdates) appendSighting(b []byte, s *sighting) []byte {
+	b = appendText(b, m.names.resources.list[s.resource])
+	late := m.resources[s.resource].late(s.version)
+	if b = appendBool(b, late != nil); late != nil {
+		b = appendInt(b, int64(late.token)) // a later one matters if its token is lower
 	}
 	return b
 }
 
 func (m *lostUpdates) Clone() Monitor {
 	c := *m
-	c.resources, c.clients = slices.Clone(m.resources), slices.Clone(m.clients)
+	c.seen, c.before, c.based = m.seen.clone(), m.before.clone(), m.based.clone()
+	c.resources = slices.Clone(m.resources)
+	for i := range c.resources {
+		c.resources[i].last = slices.Clone(c.resources[i].last)
+	}
 	return &c
 }
 
 func (m *lostUpdates) Reset() {
-	m.broken = nil
-	clear(m.resources)
-	clear(m.clients)
+	m.broken, m.undecided, m.forgot = nil, nil, false
+	m.seen.reset()
+	m.before.reset()
+	m.based.reset()
+	for i := range m.resources {
+		m.resources[i] = resourceState{last: m.resources[i].last[:0]}
+	}
 }

@@ -14,6 +14,8 @@ var (
 	timed   = history.Header{Timing: "timed", Scopes: "per-resource"}
 	untimed = history.Header{Timing: "untimed", Scopes: "per-resource"}
 	global  = history.Header{Timing: "timed", Scopes: "global"}
+
+	simulated = history.Header{Scenario: "textbook", Timing: "timed", Scopes: "per-resource"}
 )
 
 // verdict is a small history and what its judgement says; an empty want is
@@ -151,6 +153,40 @@ var verdicts = []verdict{
 		L grant token=1 lease=a owner=A
 		L renewed token=2 lease=a owner=A
 	`, "renewal at #2 changed token 1, granted at #1, to 2 (orders/7)"},
+	{"renewal-keeps-token", "a renewal to no token at all", timed, `
+		L grant token=1 lease=a owner=A
+		L renewed lease=a owner=A
+	`, "renewal at #2 changed token 1, granted at #1, to none (orders/7)"},
+	{"renewal-keeps-token", "a lease that is not the latest is renewed under another token", timed, `
+		L grant token=1 lease=a owner=A
+		L expire token=1 lease=a owner=A
+		L grant token=2 lease=b owner=B
+		L expire token=2 lease=b owner=B
+		L grant token=3 lease=c owner=C
+		L renewed token=3 lease=a owner=A
+	`, "renewal at #6 changed token 1, granted at #1, to 3 (orders/7)"},
+	{"renewal-keeps-token", "a lease that is not the latest keeps its token", timed, `
+		L grant token=1 lease=a owner=A
+		L expire token=1 lease=a owner=A
+		L grant token=2 lease=b owner=B
+		L renewed token=1 lease=a owner=A
+	`, ""},
+	{"renewal-keeps-token", "an identity that is granted anew has its new token", timed, `
+		L grant token=1 lease=a owner=A
+		L expire token=1 lease=a owner=A
+		L grant token=2 lease=b owner=B
+		L expire token=2 lease=b owner=B
+		L grant token=3 lease=a owner=A
+		L renewed token=3 lease=a owner=A
+		L expire token=3 lease=a owner=A
+		L grant token=4 lease=b owner=B
+		L renewed token=3 lease=a owner=A
+	`, ""},
+	{"renewal-keeps-token", "after its end a lease of the same identity is a new one", timed, `
+		L grant token=1 lease=a owner=A
+		L released token=1 lease=a owner=A
+		L grant token=2 lease=a owner=A
+	`, ""},
 	{"renewal-keeps-token", "renewals keep it, a new grant changes it", timed, `
 		L grant token=1 lease=a owner=A
 		L renewed token=1 lease=a owner=A

@@ -9,7 +9,8 @@ import (
 var renewalKeepsToken = Property{
 	Name:      "renewal-keeps-token",
 	Guarantee: "A renewal, and a re-entry by the same holder, keep the token; a new grant changes it.",
-	Doc: "Watches grant, renewed, released and expire notes of a scope's latest lease. Without notes it compares what each " +
+	Doc: "Watches grant, renewed, released and expire notes: of a scope's latest lease all of them, of an older one its " +
+		"renewals. A renewed note that names no token is a renewal to none. Without notes it compares what each " +
 		"client was told: the token it renewed with the token it was answered.",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "yes",
@@ -89,10 +90,20 @@ func (n *names) appendTenancies(b []byte, scopes []tenancy) []byte {
 	return b
 }
 
+// renewals keeps the latest lease of each scope, and the tokens of those before.
 type renewals struct {
 	base
-	untimed bool
-	scopes  []tenancy
+	untimed   bool
+	scopes    []tenancy
+	older     leaseTable[accepted]
+	undecided *Violation // a renewal of a lease that may have been forgotten
+}
+
+func (m *renewals) Verdict() (Outcome, *Violation) {
+	if m.broken == nil && m.undecided != nil {
+		return Inconclusive, m.undecided
+	}
+	return m.base.Verdict()
 }
 
 func (m *renewals) Observe(in *Input) bool {
@@ -114,7 +125,7 @@ func (m *renewals) grants(in *Input, t *tenancy) bool {
 	known := t.lease != 0 && in.lease() != 0
 	switch {
 	case t.token == 0, t.again(in):
-	case known && t.lease == in.lease():
+	case known && t.lease == in.lease() && t.inForce(in.Time):
 		return m.violate([]int64{t.at, in.Index}, "re-entry at #%d changed token %d, granted at #%d, to %d%s",
 			in.Index, t.token, t.at, in.Token, inside(in.ScopeName()))
 	case t.token == in.Token:
@@ -124,39 +135,82 @@ func (m *renewals) grants(in *Input, t *tenancy) bool {
 		return m.violate([]int64{t.at, in.Index}, "re-entry by the holder at #%d changed token %d, granted at #%d and in force, to %d%s",
 			in.Index, t.token, t.at, in.Token, inside(in.ScopeName()))
 	}
+	if t.token != 0 && t.lease != in.lease() {
+		if e := m.older.add(in.scope(), t.lease); e != nil {
+			e.rec = accepted{t.token, t.at}
+		}
+	}
+	m.older.remove(in.scope(), in.lease())
 	t.begins(in, m.untimed)
 	return false
 }
 
 func (m *renewals) renews(in *Input, t *tenancy) bool {
 	mine := t.lease != 0 && t.lease == in.lease() || (t.lease == 0 || in.lease() == 0) && t.owner == in.client()
-	if t.token == 0 || !mine {
-		return false // a lease that is not the latest: lease-identity and exclusive-grant judge that
+	g := accepted{t.token, t.at}
+	if !mine {
+		e := m.older.find(in.scope(), in.lease())
+		if e == nil {
+			m.doubt(in)
+			return false
+		}
+		g = e.rec
 	}
-	if in.Token == t.token || in.Token == 0 {
+	switch {
+	case g.token == 0:
+	case in.Token != g.token:
+		return m.violate([]int64{g.at, in.Index}, "renewal at #%d changed token %d, granted at #%d, to %s%s",
+			in.Index, g.token, g.at, toText(in.Token), inside(in.ScopeName()))
+	case mine:
 		t.extends(in, m.untimed)
-		return false
 	}
-	return m.violate([]int64{t.at, in.Index}, "renewal at #%d changed token %d, granted at #%d, to %d%s",
-		in.Index, t.token, t.at, in.Token, inside(in.ScopeName()))
+	return false
+}
+
+// doubt takes a renewal of a lease that is not remembered.
+func (m *renewals) doubt(in *Input) {
+	if m.older.forgot && m.undecided == nil && in.lease() != 0 {
+		m.undecided = newViolation(m.property, []int64{in.Index}, "undecided: a lease was renewed at #%d, and only the first %d are remembered%s",
+			in.Index, manyLeases, inside(in.ScopeName()))
+	}
+}
+
+// toText names the token that a renewal changed another one to.
+func toText(t history.Token) string {
+	if t == 0 {
+		return "none"
+	}
+	return t.String()
 }
 
 func (m *renewals) AppendKey(b []byte) []byte {
 	if m.broken != nil {
 		return append(b, ended)
 	}
-	return m.names.appendTenancies(b, m.scopes)
+	b = m.names.appendTenancies(b, m.scopes)
+	b = appendBool(appendBool(append(b, 0), m.undecided != nil), m.older.forgot)
+	for _, i := range m.names.scopes.order() {
+		if !m.older.has(i) {
+			continue
+		}
+		b = appendText(b, m.names.scopes.list[i])
+		for _, e := range m.older.sorted(i, func(*accepted) bool { return true }) {
+			b = appendInt(appendLease(b, identity(e.op)), int64(e.rec.token))
+		}
+	}
+	return b
 }
 
 func (m *renewals) Clone() Monitor {
 	c := *m
-	c.scopes = slices.Clone(m.scopes)
+	c.scopes, c.older = slices.Clone(m.scopes), m.older.clone()
 	return &c
 }
 
 func (m *renewals) Reset() {
-	m.broken = nil
+	m.broken, m.undecided = nil, nil
 	clear(m.scopes)
+	m.older.reset()
 }
 
 // renewalsUnaided keeps what each client was granted last, per scope.

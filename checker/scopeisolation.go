@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 
 	"staleproof/model/history"
@@ -12,7 +13,8 @@ var scopeIsolation = Property{
 		"accepted from another lease.",
 	Doc: "Watches apply, raised and reject notes. A refusal for which the store had accepted nothing in the scope that the " +
 		"fence is declared to cover was brought about by another scope, or by nothing. A store may choose that a read it " +
-		"answers lifts its fence, and a request that has no answer may have lifted it.",
+		"answers lifts its fence, and a request that has no answer may have lifted it: either justifies a refusal that " +
+		"names its token as the greatest, or none.",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "over completed operations",
 	watch: func(v View) []interest {
@@ -20,59 +22,91 @@ var scopeIsolation = Property{
 			return nil
 		}
 		list := notes(history.Apply, history.Raised, history.Reject, history.Served)
-		for _, t := range []history.Type{history.Invoke, history.OK, history.Fail} {
-			list = append(list, events(t, history.Raise, history.Write, history.Delete, history.CAS, history.Batch)...)
-		}
-		return list
+		return append(append(list, events(history.Invoke, storeVerbs...)...), ends(storeVerbs...)...)
 	},
 	monitor: func(e *env) Monitor { return &isolation{base: e.base("scope-isolation"), grants: e.config.grants} },
 }
 
 // isolation keeps, per fence, the greatest accepted token and the lease that
-// brought it first.
+// brought it first, and the requests that have no answer.
 type isolation struct {
 	base
 	grants *grants
 	fences []brought
+	open   opTable[lift]
 }
 
 type brought struct {
 	token history.Token
 	lease identity
 	at    int64
-	read  history.Token    // the greatest token of a read that was answered
-	open  unanswered[lift] // requests
+	read  history.Token // the greatest token of a read that was answered
+	maybe []lift        // by requests of unknown outcome: each once, in order
 }
 
-// lift is a request that may have lifted a fence.
+// lift is what lifts a fence.
 type lift struct {
 	token history.Token
 	lease identity
+	fence int32
 }
 
-// justifies reports whether a request without an answer may be why a token is refused.
-// It is not where the store's greatest token is told and lower than the request's.
-func (f *brought) justifies(in *Input) bool {
-	return slices.ContainsFunc(f.open.all(), func(o asking[lift]) bool {
-		l := &o.about
-		above := l.token > in.Token || l.token == in.Token && l.lease != in.lease()
-		return above && (in.Highest == 0 || l.token <= in.Highest)
-	})
+func (l lift) compare(o lift) int {
+	return cmp.Or(cmp.Compare(l.token, o.token), cmp.Compare(l.lease, o.lease))
+}
+
+// justifies reports whether l may be why a token is refused.
+func (l *lift) justifies(in *Input) bool {
+	return (l.token > in.Token || l.token == in.Token && l.lease != in.lease()) && (in.Highest == 0 || in.Highest == l.token)
+}
+
+// unanswered reports whether a request without an answer may be why a token is refused.
+func (m *isolation) unanswered(in *Input, f *brought) bool {
+	for i := range m.open.ops {
+		if o := &m.open.ops[i]; o.open && o.rec.fence == in.fence() && o.rec.justifies(in) {
+			return true
+		}
+	}
+	from, _ := slices.BinarySearchFunc(f.maybe, lift{token: max(in.Token, in.Highest)}, lift.compare)
+	for i := from; i < len(f.maybe) && (in.Highest == 0 || f.maybe[i].token <= in.Highest); i++ {
+		if f.maybe[i].justifies(in) {
+			return true
+		}
+	}
+	return false
+}
+
+// answered takes the end of a client's wait.
+func (m *isolation) answered(in *Input) {
+	o := m.open.find(in.Op)
+	if o == nil {
+		return
+	}
+	if in.Type == history.Info {
+		f := at(&m.fences, o.rec.fence)
+		if i, known := slices.BinarySearchFunc(f.maybe, o.rec, lift.compare); !known {
+			f.maybe = slices.Insert(f.maybe, i, o.rec)
+		}
+	}
+	m.open.remove(o)
 }
 
 func (m *isolation) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
-	f := at(&m.fences, in.fence())
 	switch in.Type {
 	case history.Invoke:
-		f.open.begin(in.Op, lift{in.Token, in.lease()})
+		if in.Token != 0 {
+			o, _ := m.open.add(in.Op)
+			o.rec = lift{in.Token, in.lease(), in.fence()}
+		}
 		return false
-	case history.OK, history.Fail:
-		f.open.end(in.Op)
+	case history.OK, history.Fail, history.Info:
+		m.answered(in)
 		return false
 	}
+	f := at(&m.fences, in.fence())
 	switch in.F {
 	case history.Served:
 		f.read = max(f.read, in.Token)
@@ -83,7 +117,8 @@ func (m *isolation) Observe(in *Input) bool {
 		}
 		return false
 	}
-	if f.read > in.Token || f.token > in.Token || f.token == in.Token && f.token != 0 && f.lease != in.lease() || f.justifies(in) ||
+	read := f.read > in.Token && (in.Highest == 0 || in.Highest == f.read)
+	if read || f.token > in.Token || f.token == in.Token && f.token != 0 && f.lease != in.lease() || m.unanswered(in, f) ||
 		m.grants.excuse(in.ScopeName(), in.Token, in.Index) {
 		return false
 	}
@@ -101,27 +136,43 @@ func (m *isolation) AppendKey(b []byte) []byte {
 	}
 	fences := m.names.fences()
 	for _, i := range fences.order() {
-		if int(i) < len(m.fences) && m.fences[i] != (brought{}) {
-			b = appendText(b, fences.list[i])
-			b = appendInt(b, int64(m.fences[i].token))
-			b = appendLease(b, m.fences[i].lease)
-			b = appendInt(b, int64(max(0, m.fences[i].read-m.fences[i].token))) // below, it justifies nothing more
-			b = append(b, byte(m.fences[i].open.count))
-			for _, o := range m.fences[i].open.all() {
-				b = appendLease(appendInt(appendInt(b, o.op), int64(o.about.token)), o.about.lease)
-			}
+		if int(i) >= len(m.fences) || m.fences[i].empty() {
+			continue
+		}
+		f := &m.fences[i]
+		b = appendText(b, fences.list[i])
+		b = appendLease(appendInt(b, int64(f.token)), f.lease)
+		b = appendInt(b, int64(max(0, f.read-f.token))) // below, it justifies nothing more
+		for _, l := range f.maybe {
+			b = appendLease(appendInt(append(b, 1), int64(l.token)), l.lease)
+		}
+		b = append(b, 0)
+	}
+	keys := make([][]byte, 0, m.open.used)
+	for i := range m.open.ops {
+		if o := &m.open.ops[i]; o.open {
+			k := appendText(appendInt(nil, o.op), fences.list[o.rec.fence])
+			keys = append(keys, appendLease(appendInt(k, int64(o.rec.token)), o.rec.lease))
 		}
 	}
-	return b
+	return appendSorted(append(b, 0), keys)
 }
+
+func (f *brought) empty() bool { return f.token == 0 && f.read == 0 && len(f.maybe) == 0 }
 
 func (m *isolation) Clone() Monitor {
 	c := *m
-	c.fences = slices.Clone(m.fences)
+	c.open, c.fences = m.open.clone(), slices.Clone(m.fences)
+	for i := range c.fences {
+		c.fences[i].maybe = slices.Clone(c.fences[i].maybe)
+	}
 	return &c
 }
 
 func (m *isolation) Reset() {
 	m.broken = nil
-	clear(m.fences)
+	m.open.reset()
+	for i := range m.fences {
+		m.fences[i] = brought{maybe: m.fences[i].maybe[:0]}
+	}
 }

@@ -205,6 +205,34 @@ func TestKeys(t *testing.T) {
 			A invoke write op=1 token=1 value=1
 			A info write op=1 token=1
 		`},
+		{"a renewal in flight was under way when the lease ended", alone, "lease-identity", `
+			A invoke renew op=1 lease=a
+			B invoke release op=2 lease=a
+			B ok release op=2 lease=a
+		`, `
+			B invoke release op=2 lease=a
+			B ok release op=2 lease=a
+			A invoke renew op=1 lease=a
+		`},
+		{"another lease has ended", aided, "lease-identity",
+			"L expire lease=a", "L expire lease=b"},
+		{"leases ended in another order", aided, "",
+			"L expire lease=a\nL expire lease=b", "L expire lease=b\nL expire lease=a"},
+		{"a request that was answered presented another lease", aided, "lease-identity",
+			"A invoke renew op=1 lease=a\nA ok renew op=1 lease=a", "A invoke renew op=1 lease=b\nA ok renew op=1 lease=b"},
+		{"a request took effect", aided, "lease-identity",
+			"A invoke acquire op=1 lease=a\nL grant op=1 lease=a", "A invoke acquire op=1 lease=a"},
+		{"a request failed", aided, "lease-identity",
+			"A invoke acquire op=1 lease=a\nA fail acquire op=1", "A invoke acquire op=1 lease=a"},
+		{"an older lease had another token", aided, "renewal-keeps-token", `
+			L grant token=1 lease=a owner=A
+			L expire token=1 lease=a owner=A
+			L grant token=3 lease=b owner=B
+		`, `
+			L grant token=2 lease=a owner=A
+			L expire token=2 lease=a owner=A
+			L grant token=3 lease=b owner=B
+		`},
 		{"a released lease is not in force", aided, "exclusive-grant", `
 			L grant token=1 lease=a owner=A
 		`, `
@@ -234,7 +262,7 @@ func TestKeys(t *testing.T) {
 		`},
 	}
 	for _, tt := range tests {
-		properties := append(allNames()[:7], "exclusive-belief") // those that these pairs were made for
+		properties := append(allNames()[:8], "exclusive-belief") // those that these pairs were made for
 		if tt.differ != "" {
 			properties = []string{tt.differ}
 		}

@@ -144,7 +144,9 @@ type tokenOrderUnaided struct {
 	base
 	greatest []granted // by fence: of the completed acquisitions
 	open     []acquisition
-	recent   []completed // those that some open acquisition overlaps
+	// recent are the completed acquisitions that an open one may overlap: by fence,
+	// then by token.
+	recent []opTable[granted]
 }
 
 // acquisition is one that has not ended: its token must exceed what was
@@ -154,11 +156,6 @@ type acquisition struct {
 	fence  int32
 	client int32
 	floor  granted
-}
-
-type completed struct {
-	granted
-	fence int32
 }
 
 func (m *tokenOrderUnaided) Observe(in *Input) bool {
@@ -180,9 +177,15 @@ func (m *tokenOrderUnaided) Observe(in *Input) bool {
 	m.open = slices.Delete(m.open, i, i+1)
 	broke := in.Type == history.OK && m.completes(in, &floor)
 	if len(m.open) == 0 {
-		m.recent = m.recent[:0]
+		m.forget()
 	}
 	return broke
+}
+
+func (m *tokenOrderUnaided) forget() {
+	for i := range m.recent {
+		m.recent[i].reset()
+	}
 }
 
 func (m *tokenOrderUnaided) completes(in *Input, floor *granted) bool {
@@ -195,27 +198,20 @@ func (m *tokenOrderUnaided) completes(in *Input, floor *granted) bool {
 	if in.Token <= floor.token {
 		return m.tooLow(in, floor)
 	}
-	for i := range m.recent {
-		c := &m.recent[i]
-		if c.fence == in.fence() && c.token == in.Token && !c.again(in) {
-			return m.tooLow(in, &c.granted)
-		}
+	recent := at(&m.recent, in.fence())
+	c := recent.find(int64(in.Token))
+	if c != nil && !c.rec.again(in) {
+		return m.tooLow(in, &c.rec)
 	}
 	if g := at(&m.greatest, in.fence()); in.Token > g.token {
 		g.set(in)
 	}
-	var c completed
-	c.set(in)
-	c.fence = in.fence()
-	if len(m.recent) == manyRecent {
-		m.recent = slices.Delete(m.recent, 0, manyRecent/2)
+	if c == nil {
+		c, _ = recent.add(int64(in.Token))
 	}
-	m.recent = append(m.recent, c)
+	c.rec.set(in)
 	return false
 }
-
-// manyRecent bounds what is kept for an acquisition that never ends.
-const manyRecent = 256
 
 func (m *tokenOrderUnaided) AppendKey(b []byte) []byte {
 	if m.broken != nil {
@@ -235,9 +231,13 @@ func (m *tokenOrderUnaided) AppendKey(b []byte) []byte {
 		open[i] = m.appendGrant(k, &a.floor)
 	}
 	b = appendSorted(b, open)
-	recent := make([][]byte, len(m.recent))
-	for i, c := range m.recent {
-		recent[i] = m.appendGrant(appendText(nil, fences.list[c.fence]), &c.granted)
+	var recent [][]byte
+	for f := range m.recent {
+		for i := range m.recent[f].ops {
+			if c := &m.recent[f].ops[i]; c.open {
+				recent = append(recent, m.appendGrant(appendText(nil, fences.list[f]), &c.rec))
+			}
+		}
 	}
 	return appendSorted(b, recent)
 }
@@ -253,12 +253,17 @@ func (m *tokenOrderUnaided) appendGrant(b []byte, g *granted) []byte {
 
 func (m *tokenOrderUnaided) Clone() Monitor {
 	c := *m
-	c.greatest, c.open, c.recent = slices.Clone(m.greatest), slices.Clone(m.open), slices.Clone(m.recent)
+	c.greatest, c.open = slices.Clone(m.greatest), slices.Clone(m.open)
+	c.recent = make([]opTable[granted], len(m.recent))
+	for i := range m.recent {
+		c.recent[i] = m.recent[i].clone()
+	}
 	return &c
 }
 
 func (m *tokenOrderUnaided) Reset() {
 	m.broken = nil
 	clear(m.greatest)
-	m.open, m.recent = m.open[:0], m.recent[:0]
+	m.open = m.open[:0]
+	m.forget()
 }

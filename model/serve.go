@@ -326,8 +326,11 @@ func (s *served) note(p *sim.Proc, b *book, w *work, reply Reply) {
 	}
 	w.noted = true
 	greatest := now.highest
-	if f == history.Raised {
+	switch {
+	case f == history.Raised:
 		greatest = w.Token // what a store that accepts it has now, unless it is seen to keep a greater one
+	case f == history.Served, f == history.Reject && greatest <= w.Token:
+		greatest = 0 // what the store has is not known
 	}
 	e := note(&s.told, f, w.Op)
 	e.Resource, e.Token, e.Lease, e.Owner = w.Resource, w.Token, w.Lease, w.Client

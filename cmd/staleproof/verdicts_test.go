@@ -33,16 +33,16 @@ func TestVerdicts(t *testing.T) {
 		{name: "r11-shared-identity.jsonl", reason: "an identity that two clients present proves nothing", exit: 1, args: []string{"--model", "mutex"}},
 		{name: "r11-shared-identity.jsonl", reason: "an identity that two clients present proves nothing", exit: 1, args: []string{"--model", "fenced"}},
 		{name: "r12-applied-but-failed.jsonl", reason: "a failed write was applied", exit: 1},
-		{name: "r13-granted-but-failed.jsonl", reason: "a failed acquire was granted", exit: 1, todo: true},
+		{name: "r13-granted-but-failed.jsonl", reason: "a failed acquire was granted", exit: 1},
 		{name: "r14-note-of-another-token.jsonl", reason: "a note has the token of its operation", exit: 2},
 		{name: "r15-note-of-another-resource.jsonl", reason: "a note has the resource of its operation", exit: 2},
 		{name: "r16-refused-by-the-lease-table.jsonl", reason: "a store that knows the lease table refuses rightly", exit: 0},
 		{name: "r17-note-without-operation.jsonl", reason: "a note may be of an operation that was not recorded", exit: 0},
-		{name: "r18-late-release-ends-anothers-lease.jsonl", reason: "a request is remembered after its answer", exit: 1, says: "broke lease-identity", todo: true},
-		{name: "r19-renewal-of-an-old-lease.jsonl", reason: "more than four leases are remembered", exit: 1, says: "broke lease-identity", todo: true},
-		{name: "r20-lost-update-after-five-reads.jsonl", reason: "more than four operations of a client are remembered", exit: 1, says: "broke no-lost-update", todo: true},
-		{name: "r21-fence-sank-seen-by-a-read.jsonl", reason: "the fence that a read was shown had sunk", exit: 1, says: "broke fence-survives", todo: true},
-		{name: "r22-crashed-believer.jsonl", reason: "a holder that crashed believes nothing", exit: 0, todo: true},
+		{name: "r18-late-release-ends-anothers-lease.jsonl", reason: "a request is remembered after its answer", exit: 1, says: "broke lease-identity"},
+		{name: "r19-renewal-of-an-old-lease.jsonl", reason: "more than four leases are remembered", exit: 1, says: "broke lease-identity"},
+		{name: "r20-lost-update-after-five-reads.jsonl", reason: "more than four operations of a client are remembered", exit: 1, says: "broke no-lost-update"},
+		{name: "r21-fence-sank-seen-by-a-read.jsonl", reason: "the fence that a read was shown had sunk", exit: 1, says: "broke fence-survives"},
+		{name: "r22-crashed-believer.jsonl", reason: "a holder that crashed believes nothing", exit: 0},
 	} {
 		t.Run(strings.Join(append(c.args, c.name), " "), func(t *testing.T) {
 			if c.todo {
