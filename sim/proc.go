@@ -563,8 +563,8 @@ func (p *Proc) Get(key string) (any, bool) {
 // wait for it, and where the task stands: the return addresses of its stack. So
 // v holds the loop variables, the arguments of callers and, where several tasks
 // share memory, what they share. Two histories that come to the same checkpoint
-// count as one from there on. The search compares some of them one event
-// further and reports a checkpoint that forgets something. In a run by itself
+// count as one from there on. The search runs some of them on side by side and
+// reports a checkpoint that forgets something. In a run by itself
 // Checkpoint does nothing.
 func (p *Proc) Checkpoint(v any) {
 	if p.gone() {

@@ -306,6 +306,7 @@ func (a *app) printExplored(e *explored) {
 	a.field("not", e.left())
 	a.field("states", fmt.Sprintf("%s, %s transitions, depth %d, in %.1f s", count(e.States), count(e.Generated-1), e.Depth, e.Seconds))
 	a.field("ran", fmt.Sprintf("process code %s times, for %s local states", count(e.Runs), count(int64(e.Locals))))
+	a.field("checked", grouped(e.Checked()))
 	if e.Violation == nil {
 		return
 	}

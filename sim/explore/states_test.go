@@ -177,6 +177,8 @@ func (a *absent) Handle(p *sim.Proc, m sim.Message) {
 	}
 }
 
+// TestAudit has processes whose checkpoints, or State, forget something. The audit
+// runs two histories on, side by side, until they go apart.
 func TestAudit(t *testing.T) {
 	sender := func(p *sim.Proc) {
 		for i := range 3 {
@@ -185,16 +187,46 @@ func TestAudit(t *testing.T) {
 			p.Await(sim.Step{})
 		}
 	}
+	// forgetting forgets which of two steps it took, and uses it n events later.
+	forgetting := func(n int, use func(p *sim.Proc, k int)) func(*sim.World) {
+		return spawn(func(p *sim.Proc) {
+			_, k := p.Await(sim.Step{}, sim.Step{})
+			for i := range n {
+				p.Checkpoint(i)
+				p.Await(sim.Step{})
+			}
+			use(p, k)
+			p.Wait(0)
+		})
+	}
+	sayIf := func(which int) func(p *sim.Proc, k int) {
+		return func(p *sim.Proc, k int) {
+			if k == which {
+				say(p, "it")
+			}
+		}
+	}
 	for _, x := range []struct {
 		reason string
 		build  func(*sim.World)
-		guilty string
+		says   string // "" is no error
 	}{
-		{"a checkpoint that forgets the loop and the count", spawn(forgetful), "a"},
+		{"a checkpoint that forgets the loop and the count", spawn(forgetful), "different states"},
 		{"a State that forgets the count", func(w *sim.World) {
 			w.Serve("a", func() sim.Handler { return &absent{} })
 			w.Spawn("b", func() sim.Runner { return runner(sender) })
-		}, "a"},
+		}, "does observe"},
+		{"what one does and the other does not", forgetting(1, sayIf(0)), "the one also does observe"},
+		{"what the other does and one does not", forgetting(1, sayIf(1)), "the other also does observe"},
+		{"what each does", forgetting(1, func(p *sim.Proc, k int) { say(p, "%d", k) }), "one does observe"},
+		{"what each may choose", forgetting(1, func(p *sim.Proc, k int) { p.Choose("", 2+k) }), "different choices"},
+		{"where each comes to", forgetting(1, func(p *sim.Proc, k int) { p.Checkpoint(10 + k) }), "different states"},
+		{"a panic", forgetting(1, func(p *sim.Proc, k int) {
+			if k == 1 {
+				panic("one")
+			}
+		}), "one panics"},
+		{"what is used much later", forgetting(40, sayIf(1)), "also does observe"},
 		{"an honest one", spawn(func(p *sim.Proc) {
 			for i := range 3 {
 				p.Checkpoint(i)
@@ -203,18 +235,57 @@ func TestAudit(t *testing.T) {
 		}), ""},
 	} {
 		t.Run(x.reason, func(t *testing.T) {
-			_, err := explore.Run(explore.System{Build: x.build, Config: sim.Config{Timing: sim.Untimed}}, explore.Options{})
-			var bad *explore.CheckpointError
-			if errors.As(err, &bad) != (x.guilty != "") {
-				t.Fatalf("error %v", err)
-			}
-			if bad == nil {
+			r, err := explore.Run(explore.System{Build: x.build, Config: sim.Config{Timing: sim.Untimed}}, explore.Options{})
+			if x.says == "" {
+				if err != nil || !r.Complete() {
+					t.Errorf("%s, %v", r.Covered(), err)
+				}
 				return
 			}
-			if bad.Process != x.guilty || len(bad.Histories[0]) == 0 || len(bad.Histories[1]) == 0 || !strings.Contains(err.Error(), "incomplete checkpoint") {
+			var bad *explore.CheckpointError
+			if !errors.As(err, &bad) {
+				t.Fatalf("%s, %v", r.Covered(), err)
+			}
+			if bad.Process != "a" || len(bad.Histories[0]) == 0 || len(bad.Histories[1]) == 0 || !strings.Contains(err.Error(), "incomplete checkpoint") {
 				t.Errorf("error %v", err)
 			}
+			if !strings.HasPrefix(bad.Difference, "after the last event of each, ") || !strings.Contains(bad.Difference, x.says) {
+				t.Errorf("difference %q, want one that says %q", bad.Difference, x.says)
+			}
 		})
+	}
+}
+
+// TestChecked says how much was run again, and how far histories were compared.
+func TestChecked(t *testing.T) {
+	for _, x := range []struct {
+		reason string
+		run    func(p *sim.Proc)
+		want   string
+	}{
+		{"no checkpoint", func(p *sim.Proc) { p.Await(sim.Step{}, sim.Step{}) }, "3 of 3 transitions run again"},
+		{"one that ends", func(p *sim.Proc) {
+			p.Await(sim.Step{}, sim.Step{})
+			p.Checkpoint(0)
+			p.Await(sim.Step{})
+		}, "4 of 4 transitions run again; 1 of 1 histories that a checkpoint merged with others compared, to their end"},
+		{"one that goes on for ever", func(p *sim.Proc) {
+			for {
+				p.Checkpoint(0)
+				p.Await(sim.Step{}, sim.Step{})
+			}
+		}, "3 of 3 transitions run again; 2 of 2 histories that a checkpoint merged with others compared, for 8 events at least"},
+		{"one that is deep", func(p *sim.Proc) {
+			for i := 0; ; i = min(i+1, 20) {
+				p.Checkpoint(i)
+				p.Await(sim.Step{}, sim.Step{})
+			}
+		}, "43 of 43 transitions run again; 22 of 22 histories that a checkpoint merged with others compared, for 20 events at least"},
+	} {
+		r, err := explore.Run(explore.System{Build: spawn(x.run), Config: sim.Config{Timing: sim.Untimed}}, explore.Options{})
+		if err != nil || r.Checked() != x.want {
+			t.Errorf("%s: %q, %v; want %q", x.reason, r.Checked(), err, x.want)
+		}
 	}
 }
 

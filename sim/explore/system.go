@@ -35,8 +35,9 @@ import (
 type System struct {
 	// Build spawns the processes into an empty world. It is called often, by all
 	// workers at once, and every call must build the same; what a factory captures
-	// must not change. Process code should not decide by what only names a thing
-	// (Message.ID, Copy): it is 0 in a search.
+	// must not change. Process code must not decide by what only names a thing
+	// (Message.ID, Copy), nor by anything outside of its process: transitions are run
+	// again to see whether it does.
 	Build func(*sim.World)
 	// Config is the world's. Timing must be Untimed or Bounded. Budget gives how
 	// often each fault may strike; a site that is not in it does not.
@@ -153,6 +154,19 @@ func (r *Result) Covered() string {
 		return "complete: every schedule without faults"
 	}
 	return fmt.Sprintf("complete: every schedule with at most %s", faultsText(r.MaxFaults))
+}
+
+// Checked says in words what the search did to see whether process code does the
+// same whenever it finds the same, and whether checkpoints hold all that they must.
+func (r *Result) Checked() string {
+	text := fmt.Sprintf("%d of %d transitions run again", r.Again, r.Transitions)
+	switch {
+	case r.Compared == 0:
+		return text
+	case r.Ahead == 0:
+		return text + fmt.Sprintf("; %d of %d histories that a checkpoint merged with others compared, to their end", r.Compared, r.Merged)
+	}
+	return text + fmt.Sprintf("; %d of %d histories that a checkpoint merged with others compared, for %d events at least", r.Compared, r.Merged, r.Ahead)
 }
 
 // Violation is the first violation in the order of faults, then steps.

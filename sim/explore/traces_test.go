@@ -178,6 +178,7 @@ func TestTraces(t *testing.T) {
 		{"operation numbers", spawn(numbering, numbering), untimed},
 		{"messages that wait for a starter", starting, untimed},
 		{"a choice", spawn(choosing, choosing), untimed},
+		{"tasks of two processes that start at once", spawn(sharing, sharing), faulty(sim.SiteDrop)},
 	} {
 		t.Run(x.name, func(t *testing.T) { compareHistories(t, x.build, x.cfg) })
 	}
