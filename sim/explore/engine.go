@@ -16,6 +16,9 @@ var faultSites = []sim.Site{
 	sim.SiteSuspend, sim.SiteStall, sim.SiteJump,
 }
 
+// freeSites are the choices that are no faults. A budget may forbid one, and no more.
+var freeSites = []sim.Site{sim.SiteTask, sim.SiteUser, sim.SiteDisk}
+
 // maxBudget is what fits a nibble.
 const maxBudget = 15
 
@@ -210,7 +213,11 @@ func newEngine(sys *System, opt Options, clocked []bool) *engine {
 func (e *engine) layout() {
 	e.head = e.procs + e.mons
 	e.budgetAt, e.clockAt = -1, -1
-	e.sites = sim.SiteSet(0).With(sim.SiteTask, sim.SiteUser, sim.SiteDisk)
+	for _, site := range freeSites {
+		if _, never := e.sys.Config.Budget[site]; !never {
+			e.sites = e.sites.With(site)
+		}
+	}
 	for _, site := range faultSites {
 		n := max(0, e.sys.Config.Budget[site])
 		if n > 0 {

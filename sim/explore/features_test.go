@@ -23,9 +23,9 @@ type machine struct {
 // unit is a process of a machine: a server, each of whose requests runs the first of
 // its programs, or a Runner that runs it. The others are for further tasks.
 type unit struct {
-	serves, stater bool
-	programs       [][]line
-	spared         []sim.Site
+	serves, stater, starts bool
+	programs               [][]line
+	spared                 []sim.Site
 }
 
 // line is a line of a program.
@@ -58,6 +58,7 @@ const (
 	doCount                      // x becomes a digest of the log
 	doSync                       // make the disk durable
 	doNow                        // x becomes the clock
+	doWall                       // x becomes 1 if the wall clock has jumped
 	doNumber                     // report a serial number
 	doDoze                       // sleep, under a deadline
 	lineKinds
@@ -90,6 +91,13 @@ func (s *shared) Handle(p *sim.Proc, m sim.Message) {
 type declared struct{ shared }
 
 func (d *declared) State() any { return [2]int{d.fuel, d.sum} }
+
+// prepared is a declared that runs its last program before it serves.
+type prepared struct{ declared }
+
+func (s *prepared) Start(p *sim.Proc) {
+	(&task{shared: &s.shared, p: p, program: len(s.u.programs) - 1}).run()
+}
 
 // task runs one program.
 type task struct {
@@ -198,6 +206,8 @@ func (t *task) block(l *line) {
 		p.After(1, t.x)
 	case doNow:
 		t.x = int(p.Now())
+	case doWall:
+		t.x = b2i(p.Wall().UnixNano() >= int64(leap))
 	case doDoze:
 		ctx, _ := sim.WithTimeout(p.Context(), 1+timeout)
 		t.x = b2i(sim.Sleep(ctx, 1) == nil && sim.Rest(p.Context(), 1))
@@ -236,6 +246,8 @@ func (m *machine) build(w *sim.World) {
 		u, name := &m.units[i], string(rune('a'+i))
 		var id sim.ID
 		switch fresh := func() shared { return shared{u: u, fuel: 2} }; {
+		case u.serves && u.stater && u.starts:
+			id = w.Serve(name, func() sim.Handler { return &prepared{declared{fresh()}} })
 		case u.serves && u.stater:
 			id = w.Serve(name, func() sim.Handler { return &declared{fresh()} })
 		case u.serves:
@@ -250,12 +262,15 @@ func (m *machine) build(w *sim.World) {
 }
 
 // struck are the faults of machines.
-var struck = []sim.Site{sim.SitePause, sim.SiteSuspend, sim.SiteStall, sim.SiteCrash, sim.SiteDrop, sim.SiteDuplicate}
+var struck = []sim.Site{sim.SitePause, sim.SiteSuspend, sim.SiteStall, sim.SiteCrash, sim.SiteDrop, sim.SiteDuplicate, sim.SiteJump}
+
+// leap is how far a wall clock jumps.
+const leap = time.Hour
 
 // assemble makes the machine of a seed.
 func assemble(seed uint64) *machine {
 	d := dice(seed * 104729)
-	m := &machine{cfg: sim.Config{Timing: sim.Untimed, Budget: map[sim.Site]int{}}}
+	m := &machine{cfg: sim.Config{Timing: sim.Untimed, Budget: map[sim.Site]int{}, Jumps: []time.Duration{leap}}}
 	if d.roll(4) == 0 {
 		m.cfg.Timing = sim.Bounded
 		m.cfg.Horizon, m.cfg.Epsilon = time.Duration(1+d.roll(2)), int64(d.roll(2))
@@ -265,7 +280,7 @@ func assemble(seed uint64) *machine {
 	}
 	n := 1 + d.roll(3)
 	for range n {
-		u := unit{serves: d.roll(2) == 0, stater: d.roll(2) == 0}
+		u := unit{serves: d.roll(2) == 0, stater: d.roll(2) == 0, starts: d.roll(3) == 0}
 		for range 1 + d.roll(3) {
 			u.programs = append(u.programs, append(lines(&d, n, 1+d.roll(4), false), line{kind: doSay}))
 		}

@@ -40,6 +40,14 @@ func TestHiddenState(t *testing.T) {
 			}
 			p.Checkpoint(sum) // a package variable
 		}), "variable outside"},
+		{"a package variable that another process writes", spawn(func(p *sim.Proc) {
+			p.Wait(0)
+			p.Checkpoint(counted) // a package variable that another process writes
+		}, func(p *sim.Proc) {
+			m, _ := p.Wait(0)
+			counted = m.Body.(int)
+			p.Send(0, 0)
+		}, func(p *sim.Proc) { p.Send(1, p.Choose("", 3)) }), "variable outside"},
 		{"a variable captured from outside of Build", listening(func(p *sim.Proc) {
 			for range 4 {
 				m, _ := p.Wait(0)

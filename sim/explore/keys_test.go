@@ -134,6 +134,13 @@ func TestSparedInSearch(t *testing.T) {
 	compareHistories(t, build, faulty(sim.SiteDuplicate))
 }
 
+// TestForbidden has a budget of 0 for what is no fault: writes are never torn.
+func TestForbidden(t *testing.T) {
+	cfg := faulty(sim.SiteCrash)
+	cfg.Budget[sim.SiteDisk] = 0
+	compareHistories(t, alive(spawn(storing)), cfg)
+}
+
 // TestDependsOnMoreLater has a process whose next transition depends on its clock
 // alone at one time, and on the numbers of its calls too at another.
 func TestDependsOnMoreLater(t *testing.T) {

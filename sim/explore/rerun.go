@@ -18,13 +18,13 @@ import (
 
 // How much is run again: the first alwaysAgain transitions and one in againEvery are
 // kept for it, and of these as many are run, for at most mostRounds times each, as
-// take so many events of a process: effort, or one in effortShare of the
-// transitions of the search.
+// take so many events of processes: effort, or one in effortShare of those that the
+// search took.
 const (
 	alwaysAgain = 4096
 	againEvery  = 64
 	mostRounds  = 256
-	effortShare = 2048
+	effortShare = 8
 	mostWalks   = 256
 )
 
@@ -62,7 +62,7 @@ func (s *search) check() error {
 }
 
 // effort is how many events of processes a check may take.
-func (s *search) effort() int { return max(effort, int(s.result.Generated)/effortShare) }
+func (s *search) effort() int { return max(effort, int(s.result.Replayed)/effortShare) }
 
 // again runs transitions again, in another order each time, because what they leave
 // behind outside of a process may be found by the next.

@@ -484,6 +484,7 @@ func TestRefuses(t *testing.T) {
 		{"timed", func(s *explore.System) { s.Config.Timing = sim.Timed }, "timing"},
 		{"ticks without an end", func(s *explore.System) { s.Config.Timing = sim.Bounded }, "horizon"},
 		{"too large a budget", func(s *explore.System) { s.Config.Budget = map[sim.Site]int{sim.SiteDrop: 16} }, "at most 15"},
+		{"a budget of torn writes", func(s *explore.System) { s.Config.Budget = map[sim.Site]int{sim.SiteDisk: 1} }, "disk"},
 		{"a fault that it does not know", func(s *explore.System) { s.Config.Budget = map[sim.Site]int{sim.SitePartition: 1} }, "partition"},
 	} {
 		s := good

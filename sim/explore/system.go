@@ -203,7 +203,7 @@ func (s *System) check() error {
 	if s.Config.Timing != sim.Untimed && s.Config.Timing != sim.Bounded {
 		return fmt.Errorf("explore: expected untimed or bounded timing, found %s; set Config.Timing", s.Config.Timing)
 	}
-	for _, site := range []sim.Site{sim.SitePartition, sim.SiteDrift} {
+	for _, site := range append([]sim.Site{sim.SitePartition, sim.SiteDrift}, freeSites...) {
 		if s.Config.Budget[site] > 0 {
 			return fmt.Errorf("explore: expected budgets for %v, found one for %s, which exhaustive search does not know", faultSites, site)
 		}
