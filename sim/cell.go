@@ -476,6 +476,9 @@ func (c *Cell) send(m Message) {
 			panic(Misuse("a second Reply to the same message: an exhaustive search cannot tell whose call it belongs to; use Send"))
 		}
 		c.held = slices.Delete(c.held, i, i+1)
+		if m.To == c.proc { // its number is in use, in this event too
+			c.calls |= 1 << m.Call
+		}
 	}
 	m.ID = 0
 	c.Effects[len(c.Effects)-1].Message = m

@@ -36,6 +36,7 @@ func TestKeyHoldsAll(t *testing.T) {
 		{"whose turn it was at a mutex", overtaking, untimed},
 		{"the reply that a server's task got", relayed, untimed},
 		{"whether a server's call timed out", impatient, untimed},
+		{"whose reply a server that calls itself has sent", selfish, untimed},
 		{"the numbers that two tasks got", numberedTasks, untimed},
 		{"what a task read through the Disk that it kept", keepingDisk, untimed},
 		{"whether a key was there, with no value", missing, untimed},
@@ -341,6 +342,32 @@ func relaying(w *sim.World, timeout time.Duration) {
 	w.Serve("s", func() sim.Handler { return relay{timeout} })
 	w.Serve("o", func() sim.Handler { return oracle{} })
 	w.Spawn("a", func() sim.Runner { return runner(func(p *sim.Proc) { p.Send(0, 0) }) })
+}
+
+// selfCaller calls itself: when the first call has timed out, and its late reply is on
+// its way, a task makes the second.
+type selfCaller struct{}
+
+func (selfCaller) State() any { return 0 }
+func (selfCaller) Handle(p *sim.Proc, m sim.Message) {
+	switch m.Body {
+	case "go":
+		_, err := p.Call(0, "first", 1)
+		say(p, "first %v", err == nil)
+	case "first":
+		p.Go("task", func(p *sim.Proc) {
+			v, _ := p.Call(0, "second", 0)
+			say(p, "second %v", v)
+		})
+		p.Reply(m, "reply to the first")
+	default:
+		p.Reply(m, "reply to the second")
+	}
+}
+
+func selfish(w *sim.World) {
+	w.Serve("s", func() sim.Handler { return selfCaller{} })
+	w.Spawn("a", func() sim.Runner { return runner(func(p *sim.Proc) { p.Send(0, "go") }) })
 }
 
 // names hands out serial numbers, each of which is said later.

@@ -74,6 +74,7 @@ var mutations = []struct {
 	{"the key is blind to being frozen", "KeyHoldsAll", "../cell.go", "n.up, n.frozen, n.starting", "n.up, false, n.starting"},
 	{"the reply to a server's task is no input", "KeyHoldsAll", "../cell.go", "case p.c == nil && p.runner", "case p.runner"},
 	{"whether a lock was free is no input", "KeyHoldsAll", "../cell.go", "	c.fold(mix(9, free))\n", "	_ = free\n"},
+	{"the number of a call is free when its reply was sent", "KeyHoldsAll", "../cell.go", "			c.calls |= 1 << m.Call\n", ""},
 	{"the key is blind to mutexes", "KeyHoldsAll", "../cell.go", "c.timers() + c.mutexes()", "c.timers()"},
 	{"which mutex is locked does not count", "KeyHoldsAll", "../cell.go", "mix(m.at, 11)", "mix(11, 11)"},
 	{"who waits for a mutex does not count", "KeyHoldsAll", "../cell.go", "h = mix(h, uint64(c.w.place(p))+12)", "_ = p"},
