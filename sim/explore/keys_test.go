@@ -29,6 +29,7 @@ func TestKeyHoldsAll(t *testing.T) {
 		{"the same of a suspended server", besieged, ticking(sim.SiteSuspend)},
 		{"the same of one whose task stalls", besieged, ticking(sim.SiteStall)},
 		{"the message that ended the wait of a frozen task", spawn(frozenWait, chooser), faulty(sim.SitePause)},
+		{"the messages that wait while a task sleeps", spawn(sleeper, chooser), untimed},
 		{"the step that a frozen task took", spawn(frozenStep), faulty(sim.SitePause)},
 		{"whether a frozen task got its reply in time", frozenCall, faulty(sim.SitePause)},
 		{"who waits for a mutex", queueing, untimed},
@@ -204,6 +205,15 @@ func frozenWait(p *sim.Proc) {
 		p.Checkpoint("other")
 		p.Wait(0)
 	})
+	p.Checkpoint("waits")
+	m, _ := p.Wait(0)
+	say(p, "%v", m.Body)
+}
+
+// sleeper sleeps while messages come.
+func sleeper(p *sim.Proc) {
+	p.Checkpoint("sleeps")
+	p.Sleep(1)
 	p.Checkpoint("waits")
 	m, _ := p.Wait(0)
 	say(p, "%v", m.Body)
