@@ -97,6 +97,13 @@ func TestDeadlock(t *testing.T) {
 			b.Unlock(p.Context())
 			a.Lock(p.Context())
 		}, "", ""},
+		{"the holder ends, and who waits gives up", func(p *Proc) {
+			mu := NewMutex()
+			task(p, "first", func(ctx context.Context) { mu.Lock(ctx); Sleep(ctx, 2*milli) })
+			p.Sleep(milli)
+			ctx, _ := WithTimeout(p.Context(), 5*milli)
+			mu.Lock(ctx)
+		}, "", ""},
 		{"the holder sleeps", func(p *Proc) {
 			mu := NewMutex()
 			task(p, "first", func(ctx context.Context) { mu.Lock(ctx); Sleep(ctx, time.Hour); mu.Unlock(ctx) })
@@ -132,6 +139,27 @@ func TestDeadlock(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// twiceLocked is a server that locks twice, and runs where it stands.
+type twiceLocked struct{ mu Mutex }
+
+func (*twiceLocked) Yields() int { return 0 }
+func (s *twiceLocked) Handle(p *Proc, m Message) {
+	s.mu.Lock(p.Context())
+	s.mu.Lock(p.Context())
+}
+
+// TestDeadlockOfBrief: a task without a stack of its own is told as any other.
+func TestDeadlockOfBrief(t *testing.T) {
+	w := NewWorld(Config{}, Calm{}, nil)
+	defer w.Close()
+	w.Serve("S", func() Handler { return &twiceLocked{} })
+	w.Spawn("P", func() Runner { return line(func(p *Proc) { p.Send(0, 1); p.Sleep(milli) }) })
+	r := w.Run()
+	if r.Panic == nil || !regexp.MustCompile(`^deadlock in process S: task \w+ waits at deadlock_test.go:\d+ \(sim.\(\*twiceLocked\).Handle\) for a lock that it has itself$`).MatchString(r.Panic.Error()) {
+		t.Errorf("ended with %s, %v", r.End, r.Panic)
 	}
 }
 
