@@ -124,11 +124,8 @@ func Test(t *testing.T, scenario string, options ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := testConfig{seeds: 20_000, least: 20_000, limit: 10 * time.Second, failed: t.Failed}
-	if testing.Short() {
-		c.seeds = 2000
-	}
-	if t.Failed() {
+	c := defaults(testing.Short())
+	if c.failed = t.Failed; t.Failed() {
 		c.failed = nil // before this
 	}
 	for _, o := range options {
@@ -142,6 +139,15 @@ func Test(t *testing.T, scenario string, options ...Option) {
 		t.Fatal(history.Printable(v.failure))
 	}
 	t.Log(v.worth)
+}
+
+// defaults are those of a test without options.
+func defaults(short bool) testConfig {
+	c := testConfig{seeds: 20_000, least: 20_000, limit: 10 * time.Second}
+	if short {
+		c.seeds = 2000
+	}
+	return c
 }
 
 // verdict is what a user's test came to.

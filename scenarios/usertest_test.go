@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"staleproof/model"
 	"staleproof/model/history"
@@ -29,7 +28,8 @@ func outcomeOfRun(t *testing.T, scenario, token string, options ...Option) (verd
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := testConfig{seeds: 2000, least: 3000, limit: 10 * time.Second}
+	c := defaults(true)
+	c.least = 3000
 	for _, o := range options {
 		o(&c)
 	}
@@ -192,6 +192,13 @@ func TestUsersWorkload(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDefaultSeeds: a test runs for about a second, and -short for a tenth of it.
+func TestDefaultSeeds(t *testing.T) {
+	if long, short := defaults(false).seeds, defaults(true).seeds; long != 20_000 || short != 2000 {
+		t.Errorf("expected 20,000 and 2,000 seeds, found %d and %d", long, short)
 	}
 }
 
