@@ -97,6 +97,8 @@ func TestForeignHistories(t *testing.T) {
 			1 ok acquire "a" :token 5 :lease "l2"`, nil, 1, "token-order"},
 		{"a token that is no number", `
 			0 invoke write 1 :token "6"`, nil, 2, "expected a token, an integer from 1, under :token, found the string \"6\""},
+		{"a token that counts from 0", `
+			0 invoke write 1 :token 0`, nil, 2, "add one to every token"},
 		{"tokens in the answers of a lock, as maps", `
 			0 invoke acquire {:name "a"}
 			0 ok acquire {:name "a" :fence 5}
@@ -118,7 +120,7 @@ func TestForeignHistories(t *testing.T) {
 			0 ok write 1 :epoch 5`, nil, 2, "found the field \"epoch\""},
 		{"a field that may matter, left unread", `
 			0 invoke write 1 :epoch 5
-			0 ok write 1 :epoch 5`, []string{"--ignore-field", "epoch"}, 0, ""},
+			0 ok write 1 :epoch 5`, []string{"--ignore-field", "epoch"}, 0, "left unread (--ignore-field): epoch"},
 		{"fields that do not matter", `
 			0 invoke write 1 :node "n1" :debug {:a 1} :clock-offsets {"n1" 0.5}
 			0 ok write 1 :latency 12.5 :exception {:via []} :link 3`, nil, 0, ""},

@@ -40,7 +40,9 @@ func (s *ednSource) Next(e *Event) error {
 	return s.err
 }
 
-func (s *ednSource) remarks() []string { return s.jepsen.remarks() }
+func (s *ednSource) remarks() []string {
+	return append(s.jepsen.remarks(), s.parser.names.remarks()...)
+}
 
 // read reads the next entry. It returns false for one that is no event.
 func (s *ednSource) read(e *Event) (line int, ok bool, err error) {

@@ -62,9 +62,10 @@ func plainField(name []byte) string {
 
 // jepsenNamed knows the names of fields.
 type jepsenNamed struct {
-	unread string // the entry's first field that is neither read nor without meaning
-	ignore []string
-	known  map[string]meaning
+	unread  string // the entry's first field that is neither read nor without meaning
+	ignore  []string
+	ignored []string // those of them that there were
+	known   map[string]meaning
 	// What else the names of the entry tell.
 	mapEntry bool // its value has the tag of a key and its value
 	whole    bool // it is a record of a whole operation
@@ -85,6 +86,14 @@ func (n *jepsenNamed) hint(example string) string {
 	return "every operation has a type, an f and a process, such as " + example
 }
 
+// remarks says what was left unread.
+func (n *jepsenNamed) remarks() []string {
+	if len(n.ignored) == 0 {
+		return nil
+	}
+	return []string{"left unread (--ignore-field): " + strings.Join(n.ignored, ", ")}
+}
+
 // meaning is what a name was found to mean.
 type meaning struct {
 	field         jepsenField
@@ -103,6 +112,7 @@ func (n *jepsenNamed) field(name []byte) (f jepsenField, ok bool) {
 		for _, ignored := range n.ignore {
 			if ignored == string(name) {
 				m.read, m.skipped = false, true
+				n.ignored = append(n.ignored, ignored)
 			}
 		}
 		const most = 1000 // names that are remembered
@@ -143,7 +153,7 @@ func beside(e *Event, entry jepsenEntry) error {
 		case err != nil:
 			return err
 		case v.some() && (v.Kind != Int || v.Num < 1):
-			return entry.mistake(number.field, "a token, an integer from 1,", hintEntry)
+			return entry.mistake(number.field, "a token, an integer from 1,", "add one to every token if they count from 0, and number them if they are texts")
 		}
 		*number.to = Token(v.Num)
 	}

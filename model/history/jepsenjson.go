@@ -41,7 +41,9 @@ func (s *jepsenJSON) Next(e *Event) error {
 	return s.err
 }
 
-func (s *jepsenJSON) remarks() []string { return s.jepsen.remarks() }
+func (s *jepsenJSON) remarks() []string {
+	return append(s.jepsen.remarks(), s.entry.names.remarks()...)
+}
 
 // read reads the next entry. It returns false for one that is no event.
 func (s *jepsenJSON) read(e *Event) (line int, ok bool, err error) {
