@@ -54,7 +54,8 @@ one that had no effect, info where that is not known).
 
 Operations are acquire, renew and release of a lease or a lock, and read, write,
 cas and delete; what each is about it names as its resource. Of Jepsen's
-operations value, token, lease, key, lock and owner are read.
+operations value, token, lease, key, lock and owner are read. Locks and the data
+that they protect are judged together.
 
 ` + modelsText(),
 		Example: `  staleproof check run.jsonl --explain

@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -376,10 +378,35 @@ func TestForeignHistories(t *testing.T) {
 			if joined := strings.Join(strings.Fields(out+errs), " "); !strings.Contains(joined, c.says) {
 				t.Errorf("expected %q in the output, found:\n%s%s", c.says, out, errs)
 			}
+			if c.exit == 1 {
+				mentionsAreListed(t, append(slices.Concat([]string{"check"}, slices.DeleteFunc(slices.Clone(c.args), func(a string) bool { return a == "--explain" })), "--explain", file)...)
+			}
 			if c.exit == 2 && strings.Count(errs, "\n") != 1 {
 				t.Errorf("expected one line, found:\n%s", errs)
 			}
 		})
+	}
+}
+
+var (
+	mentionedEvent = regexp.MustCompile(`#([0-9]+)`)
+	listedEvent    = regexp.MustCompile(`(?m)^ *[0-9]+\. .*?#([0-9]+) `)
+)
+
+// mentionsAreListed: every event that a finding names is in its list.
+func mentionsAreListed(t *testing.T, args ...string) {
+	t.Helper()
+	_, out, _ := invoke(args...)
+	for _, finding := range strings.Split(out, "\n  broke ")[1:] {
+		listed := map[string]bool{}
+		for _, m := range listedEvent.FindAllStringSubmatch(finding, -1) {
+			listed[m[1]] = true
+		}
+		for _, m := range mentionedEvent.FindAllStringSubmatch(finding, -1) {
+			if !listed[m[1]] {
+				t.Errorf("expected #%s in the list of events, found:\n%s", m[1], finding)
+			}
+		}
 	}
 }
 

@@ -118,7 +118,7 @@ func (k *keys) split(e *Event) error {
 		return k.take(e)
 	case e.F != Read || e.Type != Invoke:
 		return nil
-	case e.Value.Kind == Raw && !k.said:
+	case e.Value.Kind == Raw && strings.IndexByte("[{", e.Value.Str[0]) >= 0 && !k.said:
 		return &SyntaxError{
 			Expected: "nil, as a read of one register is invoked with", Found: e.Value.excerpt(),
 			Hint: "name the register under key, or say --independent yes or no where some values are [key value]",

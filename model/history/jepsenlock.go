@@ -50,7 +50,10 @@ func (j *jepsen) name(e *Event, v Value, entry jepsenEntry) error {
 	return nil
 }
 
-func (v Value) isMap() bool { return v.Kind == Raw && v.Str[0] == '{' }
+// isMap reports whether the value is a map: a set, or what has a tag, is written as one.
+func (v Value) isMap() bool {
+	return v.Kind == Raw && v.Str[0] == '{' && !strings.HasPrefix(v.Str, `{"#`)
+}
 
 // name is v as the name of a resource: of two values that differ, the names differ.
 func (v Value) name() string {
