@@ -334,6 +334,12 @@ func TestForeignHistories(t *testing.T) {
 			0 ok write 1
 			1 invoke cas [1 2]
 			1 fail cas [1 2] :error :timeout`, []string{"--failed-cas", "compares"}, 0, ""},
+		{"a cas that was answered false", `
+			0 invoke cas [1 2]
+			0 ok cas false`, nil, 2, "ends in a fail, with the error mismatch"},
+		{"a cas that was answered true", `
+			0 invoke cas [nil 2]
+			0 ok cas true`, nil, 0, ""},
 		{"nil that was never there", `
 			0 invoke write 0
 			0 ok write 0

@@ -286,10 +286,18 @@ func (j *jepsen) value(e *Event, f string, asked *request, entry jepsenEntry) (e
 // cas reads the [old new] of a compare-and-set. Its end need not repeat it.
 func cas(e *Event, entry jepsenEntry) error {
 	ok, err := entry.pair(&e.Expect, &e.Value)
-	if err != nil || ok || e.Type != Invoke {
+	if err != nil || ok {
 		return err
 	}
-	return entry.mistake(jepsenValue, "[old new] for a cas", hintEntry)
+	e.Expect, e.Value = Value{}, Value{}
+	if e.Type == Invoke {
+		return entry.mistake(jepsenValue, "[old new] for a cas", hintEntry)
+	}
+	v, err := entry.read(jepsenValue)
+	if err == nil && e.Type == OK && v.some() && v != TextValue("true") && v != (Value{Kind: Raw, Str: "true"}) {
+		err = entry.mistake(jepsenValue, "[old new], true or nil for a cas that took effect", "one that found another value ends in a fail, with the error mismatch")
+	}
+	return err
 }
 
 // plain returns the value as a name: without the quotes of a text, and empty
