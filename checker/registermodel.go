@@ -34,55 +34,117 @@ func needsRegister(s *survey) string {
 
 // judgeRegister judges in one pass what a walk can judge, and searches for the rest.
 func judgeRegister(name string, look *survey, opt Options, r *Report) error {
-	ev := evidence{compares: opt.FailedCAS}
-	n := newNames(false)
-	z := newRegisters(name, n, opt.Init, ev, look.endless)
-	if err := look.events(z.observe); err != nil {
+	j := registerJudge{
+		registers: newRegisters(name, newNames(false), opt.Init, evidence{compares: opt.FailedCAS}, look.endless),
+		events:    look.events,
+	}
+	j.search = search{property: name, names: j.names, config: Config{Init: opt.Init, Budget: opt.Budget}, partial: true}
+	j.width = int(opt.Budget >> 14)
+	if err := look.events(j.observe); err != nil {
 		return err
 	}
-	o, v, steps := Satisfied, z.found, int64(0)
-	s := search{property: name, names: n, config: Config{Init: opt.Init, Budget: opt.Budget}, partial: true}
-	if v != nil {
-		o = Violated
-		calls, err := registerCalls(look.events, ev, n, partialCalls+1, func(scope int32) bool { return scope == z.place })
-		if err != nil {
-			return err
-		}
-		s.tellPartials(v, registerSpec(opt.Init), calls)
-	} else if z.unclear {
-		calls, err := registerCalls(look.events, ev, n, searched+1, func(scope int32) bool { return at(&z.scopes, scope).unclear })
-		if err != nil {
-			return err
-		}
-		o, v = s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(opt.Init)} })
-		steps = s.steps
+	o, v, err := j.judge()
+	if err != nil {
+		return err
 	}
-	r.Results = []Result{{Property: name, Outcome: o, Violation: v, Steps: steps}}
+	r.Results = []Result{{Property: name, Outcome: o, Violation: v, Steps: j.search.steps}}
 	if o == Violated {
 		r.Violations = []Violation{*v}
 	}
 	return nil
 }
 
+// registerJudge judges registers by walks and, where those do not tell, by
+// searches.
+type registerJudge struct {
+	*registers
+	search search
+	events Events
+}
+
+func (j *registerJudge) judge() (Outcome, *Violation, error) {
+	unclear := false
+	for _, place := range j.violated() {
+		r := &j.scopes[place]
+		confirmed, err := j.confirmed(r, place)
+		if err != nil {
+			return Inconclusive, nil, err
+		}
+		if confirmed {
+			return Violated, r.found, j.tellPartials(r, place)
+		}
+		r.unclear = true
+	}
+	for i := range j.scopes {
+		unclear = unclear || j.scopes[i].unclear
+	}
+	if !unclear {
+		return Satisfied, nil, nil
+	}
+	calls, err := j.calls(searched+1, func(scope int32, _ int64) bool { return j.scopes[scope].unclear })
+	if err != nil {
+		return Inconclusive, nil, err
+	}
+	o, v := j.search.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(j.init)} })
+	return o, v, nil
+}
+
+// confirmed reports whether porcupine finds no order either, of what came after the
+// last calm moment, where there is a cas. Of reads and writes alone the walk is
+// known to miss none.
+func (j *registerJudge) confirmed(r *register, place int32) (bool, error) {
+	if !r.walk.searches {
+		return true, nil
+	}
+	until := r.found.Events[1]
+	calls, err := j.calls(searched+1, func(scope int32, at int64) bool {
+		return scope == place && at > r.walk.calm.at && at <= until
+	})
+	if err != nil || len(calls) > searched {
+		return false, err
+	}
+	ok, spent := j.search.check(registerSpec(r.walk.calm.value), calls, until)
+	return !ok && !spent, nil
+}
+
+// tellPartials tells how far an explanation gets of a register that is violated: from
+// the beginning, or of a longer history from the last calm moment.
+func (j *registerJudge) tellPartials(r *register, place int32) error {
+	calls, err := j.calls(partialCalls+1, func(scope int32, _ int64) bool { return scope == place })
+	sp := registerSpec(j.init)
+	if err == nil && len(calls) > partialCalls {
+		sp = registerSpec(r.walk.calm.value)
+		calls, err = j.calls(partialCalls+1, func(scope int32, at int64) bool { return scope == place && at > r.walk.calm.at })
+	}
+	if err == nil {
+		j.search.tellPartials(r.found, sp, calls)
+	}
+	return err
+}
+
+func (j *registerJudge) calls(most int, wanted func(scope int32, at int64) bool) ([]call, error) {
+	return registerCalls(j.events, j.evidence, j.names, most, wanted)
+}
+
 // registerCalls collects the calls on registers, of each at most so many of the
-// first; the resource is the scope, of which some are wanted.
-func registerCalls(events Events, ev evidence, n *names, most int, wanted func(scope int32) bool) ([]call, error) {
+// first; the resource is the scope. Some are wanted, by scope and beginning.
+func registerCalls(events Events, ev evidence, n *names, most int, wanted func(scope int32, at int64) bool) ([]call, error) {
 	var calls []call
 	var open opTable[int] // places in calls
 	var seen []int        // calls, by scope
 	err := events(func(e *history.Event) {
-		switch {
+		switch scope := n.scopes.id(e.Resource); {
 		case !onRegister(e.F):
-		case !wanted(n.scopes.id(e.Resource)):
 		case e.Type == history.Invoke:
 			o, _ := open.add(e.Op)
-			scope := at(&seen, n.scopes.id(e.Resource))
-			if *scope++; *scope > most {
+			seen := at(&seen, scope)
+			if !wanted(scope, e.Index) || *seen == most {
 				open.remove(o)
 				return
 			}
+			*seen++
 			o.rec = len(calls)
-			calls = append(calls, call{op: e.Op, f: e.F, fence: n.scopes.id(e.Resource), client: n.clients.id(e.ClientName()),
+			calls = append(calls, call{op: e.Op, f: e.F, fence: scope, client: n.clients.id(e.ClientName()),
 				value: e.Value, expect: e.Expect, invoked: e.Index, ended: never})
 		case e.Type.IsEnd():
 			if o := open.find(e.Op); o != nil {

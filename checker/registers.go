@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 
 	"staleproof/model/history"
@@ -19,16 +20,15 @@ type registers struct {
 	open     opTable[*call]
 	scopes   []register
 	free     []*call
-	found    *Violation
-	place    int32 // the scope in which it was found
-	unclear  bool  // a scope is
+	width    int // how many configurations a walk may keep
 }
 
 // register is one resource.
 type register struct {
 	walk    *registerWalk
-	unclear bool // porcupine has to judge it
-	over    bool // it is unclear, or violated
+	unclear bool       // porcupine has to judge it
+	found   *Violation // nil if no order is missing
+	over    bool       // it is unclear, or violated
 	waiting []turn
 	first   int // of those in waiting: the others have been taken
 	settled int // the first of waiting whose outcome is not known
@@ -39,9 +39,6 @@ type turn struct {
 	call *call
 	end  bool
 }
-
-// manyConfigurations is how many configurations a walk may come to.
-const manyConfigurations = 4096
 
 // pending is the outcome of a call that is not known yet.
 const pending outcome = 255
@@ -73,10 +70,6 @@ func (m *registers) invoke(e *history.Event) {
 		m.endless = m.endless[1:]
 	}
 	if r.over {
-		return
-	}
-	if e.F == history.CAS {
-		m.leave(r)
 		return
 	}
 	c := m.call()
@@ -119,6 +112,9 @@ func (m *registers) advance(r *register) {
 		r.first++
 		m.take(r, r.waiting[r.first-1])
 	}
+	if r.over {
+		return
+	}
 	if 2*r.first > len(r.waiting) {
 		r.waiting = slices.Delete(r.waiting, 0, r.first)
 		r.settled -= r.first
@@ -130,31 +126,36 @@ func (m *registers) take(r *register, t turn) {
 	c := t.call
 	if r.walk == nil {
 		r.walk = newRegisterWalk(m.init)
+		r.walk.width = m.width
 	}
 	switch idle := c.outcome == failed || c.outcome == unknown && c.f == history.Read; {
 	case !t.end && !idle:
 		r.walk.begin(c)
 	case !t.end || idle || c.outcome == unknown:
 	case !r.walk.end(c):
-		r.over = true
-		if r.walk.doubt {
-			m.leave(r)
-		} else if m.found == nil || c.ended < m.found.Events[1] {
-			m.found, m.place = c.unexplained(m.property, m.names), c.fence
+		r.over, r.waiting = true, nil
+		if r.unclear = r.walk.doubt; !r.unclear {
+			r.found = c.unexplained(m.property, m.names)
 		}
-	case len(r.walk.confs) > manyConfigurations:
-		m.leave(r)
 	}
 	if t.end {
 		m.free = append(m.free, c)
 	}
 }
 
-// leave leaves a register to porcupine.
-func (m *registers) leave(r *register) {
-	r.unclear, r.over, m.unclear = true, true, true
-	r.waiting = nil
-	r.first, r.settled = 0, 0
+// violated returns the scopes in which a violation was found, in the order of their
+// ends.
+func (m *registers) violated() []int32 {
+	var list []int32
+	for i := range m.scopes {
+		if m.scopes[i].found != nil {
+			list = append(list, int32(i))
+		}
+	}
+	slices.SortFunc(list, func(a, b int32) int {
+		return cmp.Compare(m.scopes[a].found.Events[1], m.scopes[b].found.Events[1])
+	})
+	return list
 }
 
 // call returns a call that is not in use.

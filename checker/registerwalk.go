@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 
 	"staleproof/model/history"
@@ -30,21 +31,33 @@ import (
 // the write that ends first which took effect: the others can take a later place,
 // and it cannot.
 type registerWalk struct {
-	values  map[history.Value]int32 // places in slots
-	slots   []slot
-	kindOf  map[[2]int32]int32 // places in kinds
-	kinds   []kind
-	spare   [2][]int32 // places in slots and in kinds that are not in use
-	open    []int64    // the beginnings of what is open and will end, in order
-	lost    []int64    // the beginnings of the mutations of unknown outcome, in order
-	doubted []int32    // slots with open reads of another value
-	confs   []conf
-	next    []conf
-	marks   [2][]mark // memory of confs and of next
-	spends  [2][]spent
-	swept   int  // slots and kinds in use after the last sweep
-	widest  int  // the most configurations so far
-	doubt   bool // a configuration may be missing
+	values   map[history.Value]int32 // places in slots
+	slots    []slot
+	kindOf   map[[2]int32]int32 // places in kinds
+	kinds    []kind
+	spare    [2][]int32 // places in slots and in kinds that are not in use
+	open     []int64    // the beginnings of what is open and will end, in order
+	lost     []int64    // the beginnings of the mutations of unknown outcome, in order
+	doubted  []int32    // slots with open reads of another value
+	cas      []int32    // the kinds of open mutations that expect a value
+	oldest   int64      // where the first of those began; never when there is none
+	confs    []conf
+	next     []conf
+	marks    [2][]mark // memory of confs and of next
+	spends   [2][]spent
+	swept    int  // slots and kinds in use after the last sweep
+	widest   int  // the most configurations so far
+	width    int  // how many configurations may be kept; 0 is any number
+	beam     int  // the width once configurations were dropped; 0 before
+	doubt    bool // one may be missing that would explain more
+	calm     calm
+	searches bool // a cas was seen: porcupine has to confirm a violation
+}
+
+// calm is the last moment at which nothing was open and there was one configuration.
+type calm struct {
+	at    int64 // the end of an operation, or beforeAll
+	value history.Value
 }
 
 // slot is a value that an open operation or a configuration names.
@@ -68,9 +81,12 @@ const anyValue = -1
 type conf struct {
 	value int32
 	last  int64 // the moment of the last write
-	// seen is when a value was current last, where an open read may have to know: by
-	// 2*slot that of the slot, by 2*slot+1 any other value.
+	// seen is when a value was current last, where an open operation may have to know:
+	// by 2*slot that of the slot, by 2*slot+1 any other value.
 	seen []mark
+	// soft is the values that were overwritten by a write, which would have overwritten
+	// any other as well, and when: by slot and moment.
+	soft []mark
 	// taken is the open mutations that will end and have taken effect: by kind, with the
 	// moment at which each did.
 	taken []mark
@@ -92,8 +108,9 @@ type mark struct {
 }
 
 func newRegisterWalk(init history.Value) *registerWalk {
-	w := &registerWalk{values: map[history.Value]int32{}, kindOf: map[[2]int32]int32{}}
+	w := &registerWalk{values: map[history.Value]int32{}, kindOf: map[[2]int32]int32{}, oldest: never}
 	w.confs = []conf{{value: w.slot(init), last: beforeAll}}
+	w.calm = calm{beforeAll, init}
 	return w
 }
 
@@ -149,6 +166,7 @@ func (c *call) isRead() bool { return c.f == history.Read || c.outcome == refuse
 
 // begin takes the beginning of a call whose outcome is known.
 func (w *registerWalk) begin(c *call) {
+	w.searches = w.searches || c.f == history.CAS
 	switch {
 	case c.isRead():
 		q := w.question(c)
@@ -159,14 +177,22 @@ func (w *registerWalk) begin(c *call) {
 		*reads = append(*reads, c.invoked)
 		w.open = append(w.open, c.invoked)
 	case c.outcome == unknown:
-		begun := &w.kinds[w.kind(c)].begun[1]
-		*begun = append(*begun, c.invoked)
+		w.opens(w.kind(c), 1, c.invoked)
 		w.lost = append(w.lost, c.invoked)
 	default:
-		begun := &w.kinds[w.kind(c)].begun[0]
-		*begun = append(*begun, c.invoked)
+		w.opens(w.kind(c), 0, c.invoked)
 		w.open = append(w.open, c.invoked)
 	}
+}
+
+// opens adds a mutation to its kind: among those that will end, or 1, those of
+// unknown outcome.
+func (w *registerWalk) opens(kind int32, which int, invoked int64) {
+	k := &w.kinds[kind]
+	if k.from != anyValue && len(k.begun[0])+len(k.begun[1]) == 0 {
+		w.cas = append(w.cas, kind)
+	}
+	k.begun[which] = append(k.begun[which], invoked)
 }
 
 // end takes the end of a call that took effect, or read. It reports whether a
@@ -180,27 +206,82 @@ func (w *registerWalk) end(c *call) bool {
 			w.doubted = slices.DeleteFunc(w.doubted, func(i int32) bool { return i == q/2 })
 		}
 		if len(w.confs) == 1 && w.confs[0].explains(q, c.invoked) {
+			w.rest(c)
 			return true
 		}
+		w.casOpen()
 		for i := range w.confs {
-			w.read(&w.confs[i], q, c)
+			if o := &w.confs[i]; o.explains(q, c.invoked) {
+				w.add(w.fork(o))
+			} else {
+				w.force(o, &forced{call: c, kind: -1, q: q, before: never})
+			}
 		}
 	} else {
-		i := w.kind(c)
-		w.kinds[i].begun[0] = without(w.kinds[i].begun[0], c.invoked)
-		for j := range w.confs {
-			w.mutate(&w.confs[j], i, c)
+		kind := w.kind(c)
+		w.kinds[kind].begun[0] = without(w.kinds[kind].begun[0], c.invoked)
+		w.casOpen()
+		for i := range w.confs {
+			w.mutate(&w.confs[i], kind, c)
 		}
 	}
+	w.widest = max(w.widest, len(w.next))
+	w.narrow()
 	w.confs, w.next = w.next, w.confs[:0]
 	w.marks[0], w.marks[1] = w.marks[1], w.marks[0][:0]
 	w.spends[0], w.spends[1] = w.spends[1], w.spends[0][:0]
-	w.widest = max(w.widest, len(w.confs))
+	w.rest(c)
 	if len(w.slots)-len(w.spare[0])+len(w.kinds)-len(w.spare[1]) > 2*w.swept+64 {
 		w.sweep()
 	}
 	return len(w.confs) > 0
 }
+
+// rest notes the end of a call as a calm moment if it is one.
+func (w *registerWalk) rest(c *call) {
+	if len(w.open)+len(w.lost) == 0 && len(w.confs) == 1 && !w.doubt {
+		w.calm = calm{c.ended, w.slots[w.confs[0].value].value}
+	}
+}
+
+// narrow drops configurations where there are too many: those in which most
+// operations have taken effect early. What is left still shows that the history can
+// be put in order, if it can; no longer that it cannot.
+func (w *registerWalk) narrow() {
+	if width := cmp.Or(w.beam, w.width); width == 0 || len(w.next) <= width {
+		return
+	}
+	slices.SortStableFunc(w.next, func(a, b conf) int { return cmp.Compare(a.total()+len(a.taken), b.total()+len(b.taken)) })
+	w.beam, w.doubt = narrowed, true
+	w.next = w.next[:min(len(w.next), narrowed/2)]
+}
+
+// narrowed is how many configurations are kept once some were dropped.
+const narrowed = 32
+
+// casOpen finds which kinds expect a value and are open, and since when.
+func (w *registerWalk) casOpen() {
+	w.cas = slices.DeleteFunc(w.cas, func(i int32) bool { return len(w.kinds[i].begun[0])+len(w.kinds[i].begun[1]) == 0 })
+	w.oldest = never
+	for _, i := range w.cas {
+		w.oldest = min(w.oldest, w.kinds[i].oldest())
+	}
+}
+
+// oldest is where the first of the open mutations of a kind began, never when there
+// is none.
+func (k *kind) oldest() int64 {
+	first := int64(never)
+	for _, begun := range k.begun {
+		if len(begun) > 0 {
+			first = min(first, begun[0])
+		}
+	}
+	return first
+}
+
+// by is how many of the open mutations of a kind had begun at a moment.
+func (k *kind) by(at int64) int { return by(k.begun[0], at) + by(k.begun[1], at) }
 
 // without removes a number from a list of them in order.
 func without(list []int64, n int64) []int64 {
@@ -224,80 +305,49 @@ func value(marks []mark, key int32) int64 {
 	return beforeAll
 }
 
-// read adds what a configuration becomes when a read ends.
-func (w *registerWalk) read(c *conf, q int32, by *call) {
-	if c.explains(q, by.invoked) {
-		w.add(w.fork(c))
-		return
-	}
-	if q%2 == 0 {
-		if k, ok := w.kindOf[[2]int32{anyValue, q / 2}]; ok {
-			w.answer(c, k, by)
-		}
-		return
-	}
-	for i := range w.kinds {
-		if k := &w.kinds[i]; k.from == anyValue && k.to != q/2 {
-			w.answer(c, int32(i), by)
-		}
-	}
-}
-
-// answer adds what a configuration becomes when an open write of a kind is what a
-// read saw that ends.
-func (w *registerWalk) answer(c *conf, kind int32, by *call) {
-	if by.invoked <= c.last {
-		w.put(c, kind, c.last, true)
-	}
-	w.put(c, kind, by.ended, false)
-}
-
-// put adds what a configuration becomes when an open mutation takes effect.
-func (w *registerWalk) put(c *conf, kind int32, at int64, hidden bool) {
-	if n := w.fork(c); w.take(&n, kind, at) {
-		w.effect(&n, w.kinds[kind].to, at, hidden)
-		w.add(n)
-	}
-}
-
-// mutate adds what a configuration becomes when a mutation ends.
+// mutate adds what a configuration becomes when a mutation ends. It is the one that
+// took effect, if one of its kind has. But if another of the kind may be that one
+// as well, and began later than a place where this one fits, it may be there.
 func (w *registerWalk) mutate(c *conf, kind int32, by *call) {
-	n := w.fork(c)
-	for i, m := range n.taken {
-		if m.key == kind && m.at >= by.invoked {
-			n.taken = append(n.taken[:i], n.taken[i+1:]...)
+	k, f := &w.kinds[kind], forced{call: by, kind: kind, before: never}
+	first, end := c.takenOf(kind)
+	for i := first; i < end; i++ {
+		if c.taken[i].at >= by.invoked {
+			n := w.fork(c)
+			n.taken = slices.Delete(n.taken, i, i+1)
 			w.add(n)
-			return
+			if k.from == anyValue || !w.feasible(c, kind) {
+				return
+			}
+			f.before = max(floor(k.begun[0], never), floor(k.begun[1], never))
+			break
 		}
 	}
-	if by.invoked <= c.last {
-		w.effect(&n, w.kinds[kind].to, c.last, true)
-		w.add(n)
-		n = w.fork(c)
-	}
-	w.effect(&n, w.kinds[kind].to, by.ended, false)
-	w.add(n)
+	w.force(c, &f)
 }
 
 // take notes that one of the open mutations of a kind has taken effect at a
-// moment, and reports whether there is one left: of those that will end, or else
-// of those of unknown outcome.
+// moment, and reports whether there can have been as many at each moment.
 func (w *registerWalk) take(c *conf, kind int32, at int64) bool {
-	k := &w.kinds[kind]
+	_, i := c.takenOf(kind)
+	for i > 0 && c.taken[i-1].key == kind && c.taken[i-1].at > at {
+		i--
+	}
+	c.taken = slices.Insert(c.taken, i, mark{kind, at})
+	return w.feasible(c, kind)
+}
+
+// feasible reports whether of the open mutations of a kind as many had begun by each
+// moment as have taken effect by then.
+func (w *registerWalk) feasible(c *conf, kind int32) bool {
+	k, s := &w.kinds[kind], c.spentOn(kind)
 	first, end := c.takenOf(kind)
-	if by(k.begun[0], at) > end-first {
-		c.taken = slices.Insert(c.taken, end, mark{kind, at})
-		return true
+	spare := 0 // how many more would be needed
+	for i := first; i < end; i++ {
+		spare = max(spare, i-first+1+s.most-k.by(c.taken[i].at))
 	}
-	s, left := c.spentOn(kind), by(k.begun[1], at)
-	if left <= s.most {
-		w.doubt = w.doubt || left > s.least
-		return false
-	}
-	s.most++
-	s.least++
-	c.spend(s)
-	return true
+	w.doubt = w.doubt || spare > 0 && spare <= s.most-s.least
+	return spare == 0
 }
 
 // takenOf returns where the marks of a kind are in taken.
@@ -342,18 +392,9 @@ func by(begun []int64, at int64) int {
 	return i
 }
 
-// effect writes a value: just before the last write, or now.
-func (w *registerWalk) effect(c *conf, to int32, at int64, hidden bool) {
-	if !hidden {
-		w.current(c, c.value, at)
-		c.value, c.last = to, at
-	}
-	w.current(c, to, at)
-}
-
 // current notes that a value was current at a moment.
 func (w *registerWalk) current(c *conf, slot int32, at int64) {
-	if len(w.slots[slot].reads[0]) > 0 {
+	if len(w.slots[slot].reads[0]) > 0 || len(w.cas) > 0 || at > c.last {
 		c.see(2*slot, at)
 	}
 	for _, other := range w.doubted {
@@ -377,7 +418,7 @@ func (c *conf) see(q int32, at int64) {
 
 // fork copies a configuration.
 func (w *registerWalk) fork(c *conf) conf {
-	return conf{c.value, c.last, duplicate(&w.marks[1], c.seen), duplicate(&w.marks[1], c.taken), duplicate(&w.spends[1], c.spent)}
+	return conf{c.value, c.last, duplicate(&w.marks[1], c.seen), duplicate(&w.marks[1], c.soft), duplicate(&w.marks[1], c.taken), duplicate(&w.spends[1], c.spent)}
 }
 
 // duplicate copies a list into memory, with room for a few more.
@@ -389,28 +430,14 @@ func duplicate[T any](memory *[]T, list []T) []T {
 	return m[n-len(room)-len(list) : n-len(room) : n]
 }
 
-// add adds a configuration to the next ones, unless one of those stands for it. Its
-// moments are rounded down to beginnings that open operations can tell apart.
+// add adds a configuration to the next ones, unless one of those stands for it.
 func (w *registerWalk) add(c conf) {
-	c.last = max(floor(w.open, c.last), floor(w.lost, c.last))
-	kept := c.seen[:0]
-	for _, m := range c.seen {
-		if m.at = floor(w.slots[m.key/2].reads[m.key%2], m.at); m.at != beforeAll && !c.explains(m.key, never) {
-			kept = append(kept, m)
-		}
-	}
-	c.seen = kept
-	for i := range c.taken {
-		m := &c.taken[i]
-		m.at = floor(w.kinds[m.key].begun[0], m.at)
-	}
+	w.round(&c)
 	for i := range w.next {
-		o := &w.next[i]
-		if !w.standsFor(o, &c) {
-			continue
+		if o := &w.next[i]; w.standsFor(o, &c) {
+			o.absorb(&c)
+			return
 		}
-		o.absorb(&c)
-		return
 	}
 	left := w.next[:0]
 	for i := range w.next {
@@ -421,6 +448,71 @@ func (w *registerWalk) add(c conf) {
 		}
 	}
 	w.next = append(left, c)
+}
+
+// round rounds the moments of a configuration down to beginnings that open
+// operations can tell apart, and drops what none of them can need.
+func (w *registerWalk) round(c *conf) {
+	c.last = w.floor(c.last)
+	kept := c.seen[:0]
+	for _, m := range c.seen {
+		any := w.floor(m.at)
+		m.at = floor(w.slots[m.key/2].reads[m.key%2], m.at)
+		if m.key%2 == 0 && (any > c.last || any >= w.oldest) { // it can be left and come back to
+			m.at = any
+		}
+		if m.at != beforeAll && !c.explains(m.key, never) {
+			kept = append(kept, m)
+		}
+	}
+	c.seen = kept
+	w.roundSoft(c)
+	taken := c.taken[:0]
+	for _, m := range c.taken {
+		k := &w.kinds[m.key]
+		if m.at = max(floor(k.begun[0], m.at), floor(k.begun[1], m.at)); len(w.open) == 0 || m.at < w.open[0] {
+			s := c.spentOn(m.key)
+			s.most++
+			s.least++
+			c.spend(s)
+		} else {
+			taken = append(taken, m)
+		}
+	}
+	c.taken = taken
+}
+
+// roundSoft keeps of each value that was overwritten as many moments as there are
+// open mutations that expect it: the latest.
+func (w *registerWalk) roundSoft(c *conf) {
+	kept, n := c.soft[:0], 0
+	for i, m := range c.soft {
+		if i == 0 || c.soft[i-1].key != m.key {
+			n = 0
+		}
+		usable, first := 0, int64(never)
+		for _, k := range w.cas {
+			if w.kinds[k].from == m.key {
+				usable += len(w.kinds[k].begun[0]) + len(w.kinds[k].begun[1])
+				first = min(first, w.kinds[k].oldest())
+			}
+		}
+		if rounded := w.floor(m.at); rounded >= first && n < usable {
+			m.at = rounded
+			kept = append(kept, m)
+			n++
+		}
+	}
+	c.soft = kept
+}
+
+// floor is the latest beginning of what is open that is not later than a moment.
+// Where nothing that will end had begun, nothing will be put in order.
+func (w *registerWalk) floor(at int64) int64 {
+	if len(w.open) == 0 || at < w.open[0] {
+		return beforeAll
+	}
+	return max(floor(w.open, at), floor(w.lost, at))
 }
 
 // floor is the latest of some beginnings that is not later than a moment,
@@ -441,7 +533,7 @@ var ample = 8
 // hidden before the last write when it ends. Nor does one that has taken effect in
 // c alone, where many of unknown outcome are left to do the same.
 func (w *registerWalk) standsFor(c, o *conf) bool {
-	if c.value != o.value || c.last < o.last {
+	if c.value != o.value || c.last < o.last || len(c.soft) < len(o.soft) {
 		return false
 	}
 	for _, m := range o.seen {
@@ -449,8 +541,23 @@ func (w *registerWalk) standsFor(c, o *conf) bool {
 			return false
 		}
 	}
+	i := 0
+	for _, m := range o.soft { // the latest of a value come first
+		for i < len(c.soft) && c.soft[i].key < m.key {
+			i++
+		}
+		if i == len(c.soft) || c.soft[i].key != m.key || c.soft[i].at < m.at {
+			return false
+		}
+		i++
+	}
 	for i, m := range c.taken {
 		if (i == 0 || c.taken[i-1].key != m.key) && !w.affords(c, o, m.key) {
+			return false
+		}
+	}
+	for i, m := range o.taken {
+		if (i == 0 || o.taken[i-1].key != m.key) && w.kinds[m.key].from != anyValue && !w.affords(c, o, m.key) {
 			return false
 		}
 	}
@@ -464,9 +571,19 @@ func (w *registerWalk) standsFor(c, o *conf) bool {
 
 // affords reports whether c can do with what is left of a kind whatever o can.
 func (w *registerWalk) affords(c, o *conf, kind int32) bool {
-	most := c.spentOn(kind).most
-	more := c.early(o, kind) + most - o.spentOn(kind).most
-	return more <= 0 || c.total() <= o.total() && by(w.kinds[kind].begun[1], c.last)-most >= ample
+	k, most, at := &w.kinds[kind], c.spentOn(kind).most, c.last
+	first, end := c.takenOf(kind)
+	early := c.early(o, kind)
+	if k.from != anyValue {
+		if i, j := o.takenOf(kind); end-first != j-i || early > 0 {
+			return false
+		}
+		if len(w.open) > 0 {
+			at = w.open[0]
+		}
+	}
+	more := early + most - o.spentOn(kind).most
+	return more <= 0 || c.total() <= o.total() && by(k.begun[1], at)-most-(end-first) >= ample
 }
 
 // early counts the mutations of a kind that have taken effect in c, and in o have
@@ -522,6 +639,9 @@ func (c *conf) lower(o *conf, kind int32) {
 func (w *registerWalk) sweep() {
 	for i := range w.kinds {
 		w.settle(int32(i))
+	}
+	w.casOpen()
+	for i := range w.kinds {
 		k := &w.kinds[i]
 		_, used := w.kindOf[[2]int32{k.from, k.to}]
 		switch {
@@ -537,7 +657,14 @@ func (w *registerWalk) sweep() {
 		}
 	}
 	for i := range w.confs {
-		w.slots[w.confs[i].value].keep = true
+		c := &w.confs[i]
+		w.slots[c.value].keep = true
+		for _, m := range c.seen {
+			w.slots[m.key/2].keep = true
+		}
+		for _, m := range c.soft {
+			w.slots[m.key].keep = true
+		}
 	}
 	for i := range w.slots {
 		s := &w.slots[i]

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -152,7 +153,7 @@ func TestRegistersAgreeWithPorcupine(t *testing.T) {
 	count := map[Outcome]int{}
 	doubted := 0
 	for seed := range uint64(*registerHistories) {
-		h := randomRegister(seed, false)
+		h := randomRegister(seed, seed%2 == 1)
 		ample = 1 + int(seed%4)
 		m := walkOver(h)
 		n := newNames(false)
@@ -160,11 +161,14 @@ func TestRegistersAgreeWithPorcupine(t *testing.T) {
 		s := search{property: "register", names: n, config: Config{Budget: math.MaxInt64}}
 		o, want := s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(history.NilValue)} })
 		count[o]++
-		if m.unclear {
+		if m.scopes[0].unclear {
 			doubted++
 			continue
 		}
-		if diff := cmp.Diff(want, m.found); diff != "" {
+		if slices.ContainsFunc(h.Events, func(e history.Event) bool { return e.Error == mismatch }) && (want != nil) == (m.scopes[0].found != nil) {
+			continue // porcupine has it that a cas may yet succeed which the walk knows will fail
+		}
+		if diff := cmp.Diff(want, m.scopes[0].found); diff != "" {
 			t.Fatalf("seed %d: violation (-porcupine +walk):\n%s%s", seed, diff, listing(h))
 		}
 	}
@@ -191,8 +195,8 @@ func TestRegistersForget(t *testing.T) {
 		m.observe(&h.Events[0])
 		c.Rand, c.value, c.observe = rand.New(rand.NewPCG(1, 2)), history.NilValue, m.observe
 		c.run(50_000)
-		if m.found != nil || m.unclear {
-			t.Fatalf("%+v, unclear: %v", m.found, m.unclear)
+		if m.scopes[0].found != nil || m.scopes[0].unclear {
+			t.Fatalf("%+v, unclear: %v", m.scopes[0].found, m.scopes[0].unclear)
 		}
 		if n := m.kept(); n > 1000 {
 			t.Errorf("%d clients, unique values %v: %d things are kept after 50,000 operations", c.clients, c.unique, n)
@@ -273,7 +277,7 @@ func BenchmarkRegisterMillion(b *testing.B) {
 				c.run(*registerOperations)
 				runtime.GC()
 				runtime.ReadMemStats(&after)
-				if m.found != nil || m.unclear {
+				if m.scopes[0].found != nil || m.scopes[0].unclear {
 					b.Fatal("it is lawful")
 				}
 				b.ReportMetric(float64(int64(after.HeapInuse)-int64(before.HeapInuse))/1024, "KiB-kept")

@@ -280,4 +280,4 @@ func BenchmarkLeaseMillion(b *testing.B) {
 	}
 }
 
-func allScopes(int32) bool { return true }
+func allScopes(int32, int64) bool { return true }
