@@ -31,8 +31,8 @@ const (
 	Satisfied Outcome = iota
 	// Violated: the history breaks the guarantee.
 	Violated
-	// Inconclusive: the judgement could not be finished, as when a budget was
-	// spent. It never counts as a pass.
+	// Inconclusive: the judgement could not be finished, as when a search
+	// reached its limit. It never counts as a pass.
 	Inconclusive
 )
 

@@ -74,8 +74,8 @@ func TestEtcdVerdicts(t *testing.T) {
 		most = max(most, r.Results[0].Steps)
 	}
 	t.Logf("the longest search took %d steps", most)
-	if 10*most > DefaultBudget {
-		t.Errorf("the longest search took %d steps; the default budget %d is no longer ten times that", most, int64(DefaultBudget))
+	if most > 100_000 {
+		t.Errorf("the longest search took %d steps: the walk settles less than it did", most)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestEtcdVerdicts(t *testing.T) {
 func shortest(t *testing.T, n int, h *history.History, v Violation) {
 	names := newNames(false)
 	calls, _ := registerCalls(EventsOf(h), evidence{}, names, math.MaxInt, allScopes)
-	s := search{names: names, config: Config{Budget: DefaultBudget}}
+	s := search{names: names, config: Config{Memory: DefaultMemory}}
 	end := v.Events[1]
 	if ok, _ := s.check(registerSpec(history.NilValue), calls, end-1); !ok {
 		t.Errorf("log %d: %q, and yet it breaks before #%d", n, v.Message, end)

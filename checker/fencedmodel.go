@@ -23,7 +23,7 @@ func judgeFenced(s *survey, opt Options, r *Report) error {
 			properties = append(properties, p.Name)
 		}
 	}
-	c := Config{Header: s.header, View: s.view, Budget: opt.Budget, Init: opt.Init, Source: withEnds(s.events)}
+	c := Config{Header: s.header, View: s.view, Memory: opt.Memory, Init: opt.Init, Source: withEnds(s.events)}
 	suite, err := c.judge(properties, s.header.Fence == "granted")
 	if err != nil {
 		return err

@@ -40,14 +40,14 @@ func TestGarbage(t *testing.T) {
 			h.Events = append(h.Events, drawGarbage(t, int64(i)))
 		}
 		for _, m := range models {
-			r, err := Check(h, Options{Model: m.Name, Budget: 1000})
+			r, err := Check(h, Options{Model: m.Name, Memory: 64_000})
 			if err != nil && !strings.HasPrefix(err.Error(), "cannot judge it as ") {
 				t.Fatal(err)
 			}
 			for _, v := range r.Violations {
 				Explain(h, v)
 			}
-			again, _ := Check(h, Options{Model: m.Name, Budget: 1000})
+			again, _ := Check(h, Options{Model: m.Name, Memory: 64_000})
 			for i := range r.Results {
 				if r.Results[i].Outcome != again.Results[i].Outcome {
 					t.Fatalf("%s: %s and then %s", r.Results[i].Property, r.Results[i].Outcome, again.Results[i].Outcome)
@@ -55,7 +55,7 @@ func TestGarbage(t *testing.T) {
 			}
 		}
 		for _, view := range []View{{true, true}, {true, false}, {false, true}, {}} {
-			s, err := Config{Header: h.Header, View: view, Budget: 1000}.New(allNames())
+			s, err := Config{Header: h.Header, View: view, Memory: 64_000}.New(allNames())
 			if err != nil {
 				t.Fatal(err)
 			}

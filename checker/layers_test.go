@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -201,14 +202,14 @@ func witness(h *history.History) *Violation {
 
 func bySearch(h *history.History) (Outcome, *Violation) {
 	n := newNames(false)
-	s := search{property: "linearizable", names: n, config: Config{Budget: DefaultBudget}}
-	calls, _ := logOf(EventsOf(h), n)
+	s := search{property: "linearizable", names: n, config: Config{Memory: DefaultMemory}}
+	calls, _ := logOf(EventsOf(h), n, math.MaxInt)
 	return s.judgeScopes(calls, func(mine []call) []spec { return fencedSpecs(mine, history.Value{}) })
 }
 
 // byBruteForce tries every order of at most a few operations on one scope.
 func byBruteForce(h *history.History) bool {
-	calls, _ := logOf(EventsOf(h), newNames(false))
+	calls, _ := logOf(EventsOf(h), newNames(false), math.MaxInt)
 	calls = slices.DeleteFunc(calls, func(c call) bool { return c.outcome == failed })
 	return orderExists(calls, false, fence{}, map[int32]history.Value{}) || orderExists(calls, true, fence{}, map[int32]history.Value{})
 }

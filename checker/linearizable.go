@@ -14,7 +14,7 @@ var linearizable = Property{
 	Guarantee: "Each scope of the store behaves as one fenced register: check and apply are one step.",
 	Doc: "Two layers. The witness takes the store's own notes as the order of effects: one note lies inside the interval of " +
 		"every completed operation, and the specification, stepped in that order, gives every reply. Where that fails, or " +
-		"there are no notes, porcupine searches for another order, scope by scope, within a budget of steps.",
+		"there are no notes, porcupine searches for another order, scope by scope, within a limit of memory.",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "porcupine",
 	watch: func(v View) []interest {
@@ -573,7 +573,7 @@ func (m *linearizability) search() Result {
 		return Result{Outcome: o, Violation: v}
 	case m.config.Source != nil:
 		var err error
-		if calls, err = logOf(m.config.Source, m.names); err != nil {
+		if calls, err = logOf(m.config.Source, m.names, m.config.calls()+1); err != nil {
 			return Result{Outcome: Inconclusive, Violation: newViolation(m.property, nil, "undecided: cannot read the history again: %v", err)}
 		}
 	default:

@@ -42,9 +42,9 @@ type Options struct {
 	// FailedCAS says that a cas which failed without a reason found another value
 	// than it expected. Else a failure says nothing of what was found.
 	FailedCAS bool
-	// Budget bounds each search for a linearization, in steps; 0 means
-	// [DefaultBudget].
-	Budget int64
+	// Memory bounds each search for a linearization, in bytes; 0 means
+	// [DefaultMemory].
+	Memory int64
 }
 
 // Report is the judgement of a recorded history.
@@ -147,8 +147,8 @@ func CheckEvents(h history.Header, events Events, opt Options) (Report, error) {
 	if lacks := m.needs(&s); s.any && lacks != "" {
 		return r, fmt.Errorf("cannot judge it as %s: expected %s, found none; name another model", m.Name, lacks)
 	}
-	if opt.Budget <= 0 {
-		opt.Budget = DefaultBudget
+	if opt.Memory <= 0 {
+		opt.Memory = DefaultMemory
 	}
 	if err := s.judge(m, opt, &r); err != nil {
 		return r, err

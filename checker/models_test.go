@@ -264,26 +264,6 @@ func TestUnknownModel(t *testing.T) {
 	}
 }
 
-// A spent budget is inconclusive, whatever lies behind it, and says so.
-func TestBudget(t *testing.T) {
-	dir, verdicts := etcdVerdicts(t)
-	for _, n := range []int{0, 2} { // one that is linearizable, one that is not
-		for _, budget := range []int64{1, 20, 100} {
-			r, err := Check(openEtcd(t, dir, n), Options{Budget: budget})
-			if err != nil {
-				t.Fatal(err)
-			}
-			v := r.Results[0].Violation
-			if r.Outcome != Inconclusive || v == nil || !strings.Contains(v.Message, "raise the budget") || len(r.Violations) != 0 {
-				t.Errorf("log %d (linearizable: %v) with %d steps: got %s, %+v", n, verdicts[n], budget, r.Outcome, v)
-			}
-			if r.Results[0].Steps != budget {
-				t.Errorf("log %d with %d steps: took %d", n, budget, r.Results[0].Steps)
-			}
-		}
-	}
-}
-
 // The whole of a checked history is judged the same every time.
 func TestCheckRepeats(t *testing.T) {
 	dir, _ := etcdVerdicts(t)

@@ -105,7 +105,7 @@ func TestPartialIsBounded(t *testing.T) {
 		last := list[n-1].ended
 		return append(list, call{op: int64(n + 1), f: history.Read, answer: history.IntValue(7), outcome: done, invoked: last + 1, ended: last + 2})
 	}
-	s := search{property: "register", names: newNames(false), config: Config{Budget: DefaultBudget}}
+	s := search{property: "register", names: newNames(false), config: Config{Memory: DefaultMemory}}
 	sp := registerSpec(history.NilValue)
 	few := calls(12)
 	if first := s.partials(sp, few, few[12].ended); len(first) == 0 || len(first) > partialOrders || len(first[0]) != 12 {

@@ -130,7 +130,7 @@ func count(n int, what string) string {
 // again judges the history with other options.
 func (s *survey) again(m Model, opt Options) (Outcome, error) {
 	var r Report
-	opt.Budget = min(opt.Budget, 1_000_000)
+	opt.Memory = min(opt.Memory, DefaultMemory/8)
 	err := s.judge(m, opt, &r)
 	return r.Outcome, err
 }

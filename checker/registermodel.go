@@ -15,7 +15,7 @@ var registerModel = Model{
 var casRegisterModel = Model{
 	Name:      "cas-register",
 	Guarantee: "Each resource behaves as one atomic register with compare-and-set.",
-	Doc: "Like register, with cas; a resource that sees a cas is judged by porcupine. A cas that failed had no effect, whatever it " +
+	Doc: "Like register, with cas; porcupine has to confirm a violation. A cas that failed had no effect, whatever it " +
 		"found. It found another value than it expected, when its error is \"mismatch\", or when it gives no error and " +
 		"[Options.FailedCAS] says so.",
 	needs:  needsRegister,
@@ -38,8 +38,8 @@ func judgeRegister(name string, look *survey, opt Options, r *Report) error {
 		registers: newRegisters(name, newNames(false), opt.Init, evidence{compares: opt.FailedCAS}, look.endless),
 		events:    look.events,
 	}
-	j.search = search{property: name, names: j.names, config: Config{Init: opt.Init, Budget: opt.Budget}, partial: true}
-	j.width = int(opt.Budget >> 14)
+	j.search = search{property: name, names: j.names, config: Config{Init: opt.Init, Memory: opt.Memory}, partial: true}
+	j.width = int(max(64, opt.Memory/bytesPerConfiguration))
 	if err := look.events(j.observe); err != nil {
 		return err
 	}
@@ -53,6 +53,10 @@ func judgeRegister(name string, look *survey, opt Options, r *Report) error {
 	}
 	return nil
 }
+
+// bytesPerConfiguration is what a configuration of a walk may cost, with all that is
+// tried from it when an operation ends.
+const bytesPerConfiguration = 1 << 20
 
 // registerJudge judges registers by walks and, where those do not tell, by
 // searches.
@@ -81,7 +85,7 @@ func (j *registerJudge) judge() (Outcome, *Violation, error) {
 	if !unclear {
 		return Satisfied, nil, nil
 	}
-	calls, err := j.calls(searched+1, func(scope int32, _ int64) bool { return j.scopes[scope].unclear })
+	calls, err := j.calls(j.search.config.calls()+1, func(scope int32, _ int64) bool { return j.scopes[scope].unclear })
 	if err != nil {
 		return Inconclusive, nil, err
 	}
@@ -97,10 +101,10 @@ func (j *registerJudge) confirmed(r *register, place int32) (bool, error) {
 		return true, nil
 	}
 	until := r.found.Events[1]
-	calls, err := j.calls(searched+1, func(scope int32, at int64) bool {
+	calls, err := j.calls(j.search.config.calls()+1, func(scope int32, at int64) bool {
 		return scope == place && at > r.walk.calm.at && at <= until
 	})
-	if err != nil || len(calls) > searched {
+	if err != nil || len(calls) > j.search.config.calls() {
 		return false, err
 	}
 	ok, spent := j.search.check(registerSpec(r.walk.calm.value), calls, until)

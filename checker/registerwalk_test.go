@@ -158,7 +158,7 @@ func TestRegistersAgreeWithPorcupine(t *testing.T) {
 		m := walkOver(h)
 		n := newNames(false)
 		calls, _ := registerCalls(EventsOf(h), evidence{}, n, math.MaxInt, allScopes)
-		s := search{property: "register", names: n, config: Config{Budget: math.MaxInt64}}
+		s := search{property: "register", names: n, config: Config{Memory: math.MaxInt64}}
 		o, want := s.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(history.NilValue)} })
 		count[o]++
 		if m.scopes[0].unclear {

@@ -2,8 +2,10 @@ package checker
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/anishathalye/porcupine"
 
@@ -90,11 +92,12 @@ type callLog struct {
 	calls []call
 	open  opTable[int32] // places in calls
 	seen  []int          // calls, by scope
+	most  int            // of a scope
 }
 
-// logOf collects the calls of a whole history.
-func logOf(events Events, n *names) ([]call, error) {
-	l := &callLog{in: Input{names: n}}
+// logOf collects the calls of a whole history, of each scope at most so many.
+func logOf(events Events, n *names, most int) ([]call, error) {
+	l := &callLog{in: Input{names: n}, most: most}
 	err := events(l.observe)
 	return l.calls, err
 }
@@ -134,7 +137,7 @@ func (l *callLog) observe(e *history.Event) {
 func (l *callLog) begin(in *Input) *opEntry[int32] {
 	o, _ := l.open.add(in.Op)
 	n := at(&l.seen, in.fence())
-	if *n++; *n > searched+1 {
+	if *n++; *n > l.most {
 		o.rec = -1
 		return o
 	}
@@ -144,9 +147,9 @@ func (l *callLog) begin(in *Input) *opEntry[int32] {
 	return o
 }
 
-// search looks for a linearization with porcupine, which has no budget of
+// search looks for a linearization with porcupine, which has no limit of
 // steps and whose timeout would make a verdict depend on the machine. So the
-// specification counts its steps and refuses all once the budget is spent: the
+// specification counts its steps and refuses all once the limit is reached: the
 // search then ends at once, and its "illegal" means nothing.
 type search struct {
 	property string
@@ -157,20 +160,20 @@ type search struct {
 	partial bool
 }
 
-// bytesPerSearch bounds the memory of one search: porcupine keeps a bit set of
-// all operations per state that it has seen. An order of n operations goes
-// through n states, so that no more than the first searched of a scope, some
-// 65,000, can be put in order.
-const bytesPerSearch = 1 << 29
+// DefaultMemory is how many bytes a search for a linearization of one scope may
+// take when [Config.Memory] is 0: of some hundred operations, about ten seconds.
+const DefaultMemory = 512 << 20
 
-var searched = 65_000
+// steps is how many steps a search of n calls may take. porcupine keeps a bit set of
+// all calls for each state that it has seen.
+func (c *Config) steps(n int) int64 { return c.Memory / int64(n/8+64) }
 
-// budget is the number of steps that a search of n calls may take.
-func (s *search) budget(n int) int64 {
-	return min(s.config.Budget, bytesPerSearch/int64(n/8+64))
+// calls is how many calls can be put in order, which takes one step more.
+func (c *Config) calls() int {
+	return sort.Search(math.MaxInt32, func(n int) bool { return int64(n) >= c.steps(n) }) - 1
 }
 
-// judgeScopes searches scope by scope, each with its own budget. A scope that
+// judgeScopes searches scope by scope, each with its own limit. A scope that
 // was not decided matters only when no other one is violated.
 func (s *search) judgeScopes(calls []call, specify func([]call) []spec) (Outcome, *Violation) {
 	var undecided *Violation
@@ -222,16 +225,16 @@ type spec struct {
 // Of more calls than one search can order it judges the first: a history is
 // violated when its beginning is, and else remains undecided.
 func (s *search) judge(specs []spec, calls []call, where string) (Outcome, *Violation) {
-	until := int64(never)
-	if len(calls) > searched {
-		calls, until = calls[:searched], calls[searched].invoked
+	until, most := int64(never), s.config.calls()
+	if len(calls) > most {
+		calls, until = calls[:most], calls[most].invoked
 	}
 	undecided := false
 	for _, sp := range specs {
 		ok, spent := s.check(sp, calls, until)
 		if ok && until != never {
-			return Inconclusive, newViolation(s.property, nil, "undecided: the first %d operations break nothing, and a search can order no more%s: record shorter histories",
-				searched, inside(where))
+			return Inconclusive, newViolation(s.property, nil, "undecided: the first %d operations break nothing, and an order of more takes more memory than %s%s: raise --max-memory",
+				most, memoryText(s.config.Memory), inside(where))
 		}
 		if ok {
 			return Satisfied, nil
@@ -239,8 +242,8 @@ func (s *search) judge(specs []spec, calls []call, where string) (Outcome, *Viol
 		undecided = undecided || spent
 	}
 	if undecided {
-		return Inconclusive, newViolation(s.property, nil, "undecided after %d steps over %d operations%s: raise the budget",
-			s.budget(len(calls)), len(calls), inside(where))
+		return Inconclusive, newViolation(s.property, nil, "undecided after %d steps over %d operations%s, which takes %s of memory: raise --max-memory",
+			s.config.steps(len(calls)), len(calls), inside(where), memoryText(s.config.Memory))
 	}
 	var latest *Violation
 	for _, sp := range specs {
@@ -250,6 +253,13 @@ func (s *search) judge(specs []spec, calls []call, where string) (Outcome, *Viol
 		}
 	}
 	return Violated, latest
+}
+
+func memoryText(n int64) string {
+	if n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
 }
 
 // place finds the shortest prefix of the history, up to an index, that has no
@@ -316,17 +326,17 @@ type over struct{}
 // check searches for a linearization of what the history holds up to an index.
 // Calls that had not ended by then are left open.
 func (s *search) check(sp spec, calls []call, until int64) (ok, spent bool) {
-	budget := s.budget(len(calls))
+	most := s.config.steps(len(calls))
 	used := int64(0)
 	// One partition, so one goroutine: the count of steps is exact.
-	ok = porcupine.CheckEvents(sp.model(budget, &used), porcupineEvents(calls, until, sp.readsCount))
-	s.steps += min(used, budget)
-	return ok, !ok && used > budget
+	ok = porcupine.CheckEvents(sp.model(most, &used), porcupineEvents(calls, until, sp.readsCount))
+	s.steps += min(used, most)
+	return ok, !ok && used > most
 }
 
 // model is the specification for porcupine, which refuses all once used, the steps
-// taken, exceeds the budget.
-func (sp spec) model(budget int64, used *int64) porcupine.Model {
+// taken, exceeds the limit.
+func (sp spec) model(most int64, used *int64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return sp.init },
 		Step: func(state, input, output any) (bool, any) {
@@ -335,7 +345,7 @@ func (sp spec) model(budget int64, used *int64) porcupine.Model {
 			o, isOutcome := output.(outcome)
 			_, isOver := state.(over)
 			switch {
-			case *used > budget || !isOutcome:
+			case *used > most || !isOutcome:
 				return false, state
 			case c == nil:
 				return true, over{}

@@ -6,11 +6,6 @@ import (
 	"staleproof/model/history"
 )
 
-// DefaultBudget is how many steps the search for a linearization of one scope
-// may take when [Config.Budget] is 0: about ten seconds. The hardest of the 102
-// etcd histories that porcupine ships needs 578,153, half of them under 250.
-const DefaultBudget = 10_000_000
-
 // Config says how to judge. The zero Config judges a recorded history without
 // notes, one fence per resource, every resource nil at first.
 type Config struct {
@@ -19,9 +14,9 @@ type Config struct {
 	Header history.Header
 	// View says whose notes the histories hold.
 	View View
-	// Budget bounds the search for a linearization, in steps per scope; 0 means
-	// DefaultBudget.
-	Budget int64
+	// Memory bounds the search for a linearization, in bytes per scope; 0 means
+	// DefaultMemory.
+	Memory int64
 	// Init is the value of every resource before the first event.
 	Init history.Value
 	// Source, when set, replays the whole history that will be observed: the
@@ -72,8 +67,8 @@ func New(properties []string, h history.Header) (*Suite, error) {
 // New makes a suite of the named properties. An unknown name is an error that
 // suggests the nearest one. A name given twice counts once.
 func (c Config) New(properties []string) (*Suite, error) {
-	if c.Budget <= 0 {
-		c.Budget = DefaultBudget
+	if c.Memory <= 0 {
+		c.Memory = DefaultMemory
 	}
 	s := &Suite{config: c, names: newNames(c.Header.Scopes == "global"), wanted: &wanted{}}
 	s.in.names = s.names

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -61,8 +62,8 @@ func TestBadInput(t *testing.T) {
 		{[]string{"check", "--model", "fence", "empty"}, "unknown model \"fence\": did you mean fenced?"},
 		{[]string{"check", "--model", "x", "empty"}, "unknown model \"x\": "},
 		{[]string{"check", "--format", "staleprof", "empty"}, "unknown format \"staleprof\": did you mean staleproof?"},
-		{[]string{"check", "--budget", "0", "empty"}, "--budget: expected a number of steps from 1, found 0"},
-		{[]string{"check", "--budget", "many", "empty"}, "--budget: expected a whole number, found \"many\""},
+		{[]string{"check", "--max-memory", "-1", "empty"}, "--max-memory: expected 0, for no limit, to 1073741824 MiB, found -1"},
+		{[]string{"check", "--max-memory", "many", "empty"}, "--max-memory: expected a whole number, found \"many\""},
 
 		{[]string{"check", "pipe"}, "pipe: expected a history, found a pipe; write it to a file first (check reads the standard input as -)"},
 		{[]string{"check", "socket"}, "socket: expected a history, found a socket; name a file"},
@@ -72,7 +73,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"check", "order.jsonl/x"}, "order.jsonl/x: expected a history, found a file that cannot be opened (not a directory); check the path"},
 		{[]string{"check", "-", "-"}, "check: expected the standard input once, found - 2 times"},
 		{[]string{"check", "--model", "", "empty"}, "--model: expected a value, found \"\""},
-		{[]string{"check", "--budget", "NaN", "empty"}, "--budget: expected a whole number, found \"NaN\""},
+		{[]string{"check", "--max-memory", "NaN", "empty"}, "--max-memory: expected a whole number, found \"NaN\""},
 
 		// Replay tokens and schedule files.
 		{[]string{"replay", strings.Replace(tok, "sp1:", "sp2:", 1)}, "replay token: expected version sp1, found sp2: "},
@@ -320,20 +321,42 @@ func TestBadInputWritesNothing(t *testing.T) {
 	}
 }
 
-// TestBudget: a search that is cut short is inconclusive, and a violation weighs
-// more than that.
-func TestBudget(t *testing.T) {
+// unordered writes a history of a fence that only clients saw, of more operations
+// than a search can put in order in 1 MiB, and returns its name.
+func unordered(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString(`{"format":"staleproof.history/1"}` + "\n")
+	for op := 1; op <= 2700; op++ {
+		for i, kind := range []string{"invoke", "ok"} {
+			fmt.Fprintf(&b, `{"index":%d,"time":%d,"process":"A","type":%q,"f":"write","op":%d,"resource":"r","token":1,"value":%d}`+"\n", 2*op+i, 2*op+i, kind, op, op)
+		}
+	}
+	name := filepath.Join(t.TempDir(), "unordered.jsonl")
+	if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestMaxMemoryOfCheck: a search that is cut short is inconclusive and names the
+// flag that lifts its limit; a violation weighs more than that.
+func TestMaxMemoryOfCheck(t *testing.T) {
+	long := unordered(t)
 	for _, c := range []struct {
-		files []string
-		exit  int
+		args []string
+		exit int
+		says string
 	}{
-		{[]string{"testdata/good.jsonl"}, exitInconclusive},
-		{[]string{"testdata/good.jsonl", "testdata/register.log"}, exitViolation},
-		{[]string{"testdata/register.log", "testdata/good.jsonl"}, exitViolation},
+		{[]string{"--max-memory", "1", long}, exitInconclusive, "raise --max-memory"},
+		{[]string{"--max-memory", "2", long}, exitOK, ""},
+		{[]string{"--max-memory", "0", long}, exitOK, ""},
+		{[]string{long}, exitOK, ""},
+		{[]string{"--max-memory", "1", long, "testdata/register.log"}, exitViolation, "raise --max-memory"},
+		{[]string{"--max-memory", "1", "testdata/register.log", long}, exitViolation, "inconclusive"},
 	} {
-		code, out, errs := invoke(append([]string{"check", "--budget", "1"}, c.files...)...)
-		if code != c.exit || !strings.Contains(out, "inconclusive") {
-			t.Errorf("%v: expected exit code %d, found %d:\n%s%s", c.files, c.exit, code, out, errs)
+		code, out, errs := invoke(append([]string{"check"}, c.args...)...)
+		if code != c.exit || !strings.Contains(out, c.says) {
+			t.Errorf("%v: expected exit code %d and %q, found %d:\n%s%s", c.args, c.exit, c.says, code, out, errs)
 		}
 	}
 }

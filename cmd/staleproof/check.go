@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -26,7 +27,7 @@ type checkOptions struct {
 	model, init string
 	failedCAS   string
 	reading     history.Reading
-	budget      int64
+	maxMemory   int64
 	explain     bool
 	initNamed   bool // --init was given
 	lists       []string
@@ -94,7 +95,7 @@ that they protect are judged together.
 	f.StringVar(&o.reading.Independent, "independent", "auto", "auto, or whether values are [key value], as those of\njepsen.independent (`WHETHER`): yes, no")
 	f.StringArrayVar(&o.reading.Ignore, "ignore-field", nil, "leave the field `NAME` of operations unread; may be repeated")
 	f.StringVar(&o.reading.Format, "format", "auto", "auto, or how it is written (`FORMAT`): "+strings.Join(history.Formats(), ", "))
-	f.Int64Var(&o.budget, "budget", checker.DefaultBudget, "`STEPS` at most of a search for a linear order")
+	f.Int64Var(&o.maxMemory, "max-memory", checker.DefaultMemory>>20, "use at most `N` MiB of memory for a search for a linear order;\n0: no limit")
 	f.StringArrayVar(&o.lists, "require", nil, "exit with 3 unless `PROPERTY` was judged, and no-stale-write exercised;\na list, or repeated")
 	f.BoolVar(&o.explain, "explain", false, "tell how it came to each violation")
 	f.Lookup("init").DefValue, f.Lookup("format").DefValue = "", "" // said in their words
@@ -120,15 +121,18 @@ func modelsText() string {
 
 // options turns the flags into those of the checker.
 func (o *checkOptions) options() (checker.Options, error) {
-	opt := checker.Options{Model: o.model, Budget: o.budget}
+	opt := checker.Options{Model: o.model, Memory: o.maxMemory << 20}
 	if o.model != "" && !contains(modelNames(), o.model) {
 		return opt, unknown("model", o.model, modelNames(), "staleproof check --help")
 	}
 	if o.reading.Format != "auto" && !contains(history.Formats(), o.reading.Format) {
 		return opt, unknown("format", o.reading.Format, append(history.Formats(), "auto"), "staleproof check --help")
 	}
-	if o.budget < 1 {
-		return opt, usagef("--budget: expected a number of steps from 1, found %d", o.budget)
+	if o.maxMemory < 0 || o.maxMemory > maxMiB {
+		return opt, usagef("--max-memory: expected 0, for no limit, to %d MiB, found %d", maxMiB, o.maxMemory)
+	}
+	if o.maxMemory == 0 {
+		opt.Memory = math.MaxInt64
 	}
 	if o.failedCAS != "nothing" && o.failedCAS != "compares" {
 		return opt, usagef("--failed-cas: expected nothing or compares, found %q", o.failedCAS)
