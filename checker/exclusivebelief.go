@@ -51,7 +51,7 @@ func (m *believers) Observe(in *Input) bool {
 	if i := rival(*clients, in); i >= 0 && mine.holds(in.Time) {
 		b := (*clients)[i]
 		return m.violate([]int64{b.at, in.Index}, "%s believes at #%d in its lease, and so does %s since #%d, until %d%s",
-			in.ClientName(), in.Index, m.names.clients.list[i], b.at, b.until, inside(in.Resource))
+			m.names.clients.list[in.client()], in.Index, m.names.clients.list[i], b.at, b.until, inside(in.Resource))
 	}
 	return false
 }

@@ -42,7 +42,8 @@ type identities struct {
 	undecided *Violation         // the first note that what was forgotten may concern
 }
 
-// presented is a request to renew or to release, with answers also one to acquire.
+// presented is a request to renew, to release or to enter again, with answers also
+// one to acquire.
 type presented struct {
 	client int32
 	scope  int32
@@ -69,7 +70,7 @@ func (m *identities) Observe(in *Input) bool {
 		if in.F == history.Acquire && !m.aided {
 			m.begins(in)
 		}
-		if in.F != history.Acquire || m.answers {
+		if in.F != history.Acquire || m.answers || m.aided && in.Lease != "" {
 			m.asks(in)
 		}
 	case in.F == history.Acquire && in.Type == history.OK:
@@ -182,7 +183,7 @@ func (m *identities) answered(in *Input) {
 }
 
 // strange reports whether a request took effect on a lease that it did not
-// present. A re-entry is an acquire, which is judged by renewal-keeps-token.
+// present. An acquire that enters again presents one too.
 func (m *identities) strange(in *Input) bool {
 	if in.Op == 0 {
 		return false
@@ -192,7 +193,7 @@ func (m *identities) strange(in *Input) bool {
 		m.doubt(in, m.dropped, "requests", manyAsked)
 		return false
 	}
-	if a.rec.f == history.Acquire || sameLease(a.rec.lease, in.lease()) {
+	if sameLease(a.rec.lease, in.lease()) {
 		return false
 	}
 	return m.violate([]int64{a.rec.at, in.Index}, "the request at #%d took effect at #%d on another lease than it presented%s",

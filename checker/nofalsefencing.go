@@ -96,15 +96,22 @@ func (m *falseFencing) Reset() {
 type falseFencingUnaided struct {
 	base
 	fences []certainty
+	open   opTable[acquiring]
+}
+
+// acquiring is an acquisition whose client waits for its end.
+type acquiring struct {
+	began         int64
+	fence, client int32
 }
 
 // certainty is the latest grant of a fence, and what makes it doubtful.
 type certainty struct {
 	latest granted
 	// open counts the acquisitions that have not ended, or ended unknown: each
-	// may have been granted. alone is the one that began while none was open.
-	open  int32
-	alone int64
+	// may have been granted. done is the index after the end of the last one that was.
+	open int32
+	done int64
 }
 
 func (m *falseFencingUnaided) Observe(in *Input) bool {
@@ -119,30 +126,33 @@ func (m *falseFencingUnaided) Observe(in *Input) bool {
 		}
 		return m.rejects(in, &c.latest)
 	case in.Type == history.Invoke:
-		if c.alone = 0; c.open == 0 {
-			c.alone = in.Op
-		}
+		o, _ := m.open.add(in.Op)
+		o.rec = acquiring{in.Index, in.fence(), in.client()}
 		c.open++
-	case in.Type == history.Info: // granted or not, now or later: open for ever
-		c.alone = 0
-	case in.Type == history.Fail:
-		c.open = max(0, c.open-1)
 	default:
-		c.acquired(in)
+		m.ends(in, c)
 	}
 	return false
 }
 
-func (c *certainty) acquired(in *Input) {
-	c.open = max(0, c.open-1)
-	if c.latest.again(in) {
+func (m *falseFencingUnaided) ends(in *Input, c *certainty) {
+	began := int64(beforeAll)
+	if o := m.open.find(in.Op); o != nil {
+		began = o.rec.began
+		m.open.remove(o)
+	}
+	if in.Type == history.Info {
+		return // granted or not, now or later: it counts as open for ever
+	}
+	if c.open = max(0, c.open-1); in.Type == history.Fail || c.latest.again(in) {
 		return
 	}
-	if c.alone != in.Op {
+	if began >= c.done {
+		c.latest.set(in)
+	} else {
 		c.latest = granted{} // it overlapped another: their order is not known
-		return
 	}
-	c.latest.set(in)
+	c.done = in.Index + 1
 }
 
 func (m *falseFencingUnaided) AppendKey(b []byte) []byte {
@@ -151,7 +161,7 @@ func (m *falseFencingUnaided) AppendKey(b []byte) []byte {
 	}
 	t := m.names.fences()
 	for _, i := range t.order() {
-		if int(i) >= len(m.fences) || m.fences[i] == (certainty{}) {
+		if int(i) >= len(m.fences) || m.fences[i].open == 0 && m.fences[i].latest.token == 0 {
 			continue
 		}
 		c := &m.fences[i]
@@ -160,9 +170,15 @@ func (m *falseFencingUnaided) AppendKey(b []byte) []byte {
 		b = appendLease(b, c.latest.lease)
 		b = appendText(b, m.names.ownerOf(&c.latest))
 		b = appendInt(b, int64(c.open))
-		b = appendBool(b, c.alone != 0)
 	}
-	return b
+	keys := make([][]byte, 0, m.open.used)
+	for i := range m.open.ops {
+		if o := &m.open.ops[i]; o.open {
+			k := appendText(appendText(nil, t.list[o.rec.fence]), m.names.clients.list[o.rec.client])
+			keys = append(keys, appendBool(k, o.rec.began >= m.fences[o.rec.fence].done))
+		}
+	}
+	return appendSorted(append(b, 0), keys)
 }
 
 // ownerOf names the owner of a grant, "" when there is no grant.
@@ -175,11 +191,12 @@ func (n *names) ownerOf(g *granted) string {
 
 func (m *falseFencingUnaided) Clone() Monitor {
 	c := *m
-	c.fences = slices.Clone(m.fences)
+	c.fences, c.open = slices.Clone(m.fences), m.open.clone()
 	return &c
 }
 
 func (m *falseFencingUnaided) Reset() {
 	m.broken = nil
+	m.open.reset()
 	clear(m.fences)
 }

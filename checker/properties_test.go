@@ -102,6 +102,21 @@ var verdicts = []verdict{
 		L grant token=2 lease=a owner=A
 		L grant token=3 lease=b owner=B
 	`, ""},
+	{"token-order", "after its release a lease is not entered again: its token is used twice", timed, `
+		L grant token=2 owner=A
+		L released token=2 owner=A
+		L grant token=2 owner=A
+	`, "token 2 granted at #3 was granted before at #1 (orders/7)"},
+	{"token-order", "nor after its end, by whatever identity", timed, `
+		L grant token=2 lease=a owner=A
+		L expire token=2 lease=a owner=A
+		L grant token=2 lease=a owner=A
+	`, "token 2 granted at #3 was granted before at #1 (orders/7)"},
+	{"token-order", "the end of another lease ends none", timed, `
+		L grant token=2 lease=a owner=A
+		L expire token=1 lease=b owner=B
+		L grant token=2 lease=a owner=A
+	`, ""},
 	{"token-order", "tokens begin at 1", timed, `
 		L grant lease=a owner=A
 	`, "token 0 granted at #1, tokens begin at 1 (orders/7)"},
@@ -186,6 +201,15 @@ var verdicts = []verdict{
 		L grant token=1 lease=a owner=A
 		L released token=1 lease=a owner=A
 		L grant token=2 lease=a owner=A
+	`, ""},
+	{"renewal-keeps-token", "grants that name no owner may be to two clients", timed, `
+		L grant token=1 lease=a
+		L grant token=2 lease=b
+	`, ""},
+	{"renewal-keeps-token", "a renewal that names neither lease nor owner is of the one whose token it names", timed, `
+		L grant token=1
+		L grant token=2
+		L renewed token=1
 	`, ""},
 	{"renewal-keeps-token", "renewals keep it, a new grant changes it", timed, `
 		L grant token=1 lease=a owner=A
@@ -446,6 +470,32 @@ var verdicts = []verdict{
 		B invoke acquire op=3
 		B ok acquire op=3 token=2
 		A ok acquire op=1 token=1
+		A invoke write op=2 token=1 value=5
+		A fail write op=2 token=1 stale=2
+	`, ""},
+	{"no-false-fencing", "clients: one that overlapped it and failed was not granted", timed, `
+		B invoke acquire op=3
+		A invoke acquire op=1
+		A ok acquire op=1 token=1
+		B fail acquire op=3 error=held
+		A invoke write op=2 token=1 value=5
+		A fail write op=2 token=1 stale=1
+	`, "token 1 rejected at #6 (greatest 1) though it is the latest grant, of #3 (orders/7)"},
+	{"no-false-fencing", "clients: one that began after another overlapped it and failed", timed, `
+		A invoke acquire op=1
+		A ok acquire op=1 token=1
+		C invoke acquire op=4
+		B invoke acquire op=3
+		B ok acquire op=3 token=2
+		C fail acquire op=4 error=held
+		B invoke write op=2 token=2 value=5
+		B fail write op=2 token=2 stale=2
+	`, "token 2 rejected at #8 (greatest 2) though it is the latest grant, of #5 (orders/7)"},
+	{"no-false-fencing", "clients: one of unknown outcome may have been granted later", timed, `
+		B invoke acquire op=3
+		A invoke acquire op=1
+		A ok acquire op=1 token=1
+		B info acquire op=3
 		A invoke write op=2 token=1 value=5
 		A fail write op=2 token=1 stale=2
 	`, ""},

@@ -32,7 +32,6 @@ var renewalKeepsToken = Property{
 type tenancy struct {
 	granted
 	expires int64
-	over    bool // released or expired
 }
 
 // ends marks the tenancy's end when the note is about its lease.
@@ -62,7 +61,6 @@ func (t *tenancy) inForce(time int64) bool {
 // of a step, a term means nothing and only notes end a lease.
 func (t *tenancy) begins(in *Input, untimed bool) {
 	t.set(in)
-	t.over = false
 	t.extends(in, untimed)
 }
 
@@ -125,13 +123,13 @@ func (m *renewals) grants(in *Input, t *tenancy) bool {
 	known := t.lease != 0 && in.lease() != 0
 	switch {
 	case t.token == 0, t.again(in):
-	case known && t.lease == in.lease() && t.inForce(in.Time):
+	case known && t.lease == in.lease() && t.of(in) && t.inForce(in.Time):
 		return m.violate([]int64{t.at, in.Index}, "re-entry at #%d changed token %d, granted at #%d, to %d%s",
 			in.Index, t.token, t.at, in.Token, inside(in.ScopeName()))
 	case t.token == in.Token:
 		return m.violate([]int64{t.at, in.Index}, "a new grant at #%d kept token %d of the grant at #%d%s",
 			in.Index, in.Token, t.at, inside(in.ScopeName()))
-	case t.owner == in.client() && t.inForce(in.Time):
+	case t.surelyOf(in) && t.inForce(in.Time):
 		return m.violate([]int64{t.at, in.Index}, "re-entry by the holder at #%d changed token %d, granted at #%d and in force, to %d%s",
 			in.Index, t.token, t.at, in.Token, inside(in.ScopeName()))
 	}
@@ -146,7 +144,10 @@ func (m *renewals) grants(in *Input, t *tenancy) bool {
 }
 
 func (m *renewals) renews(in *Input, t *tenancy) bool {
-	mine := t.lease != 0 && t.lease == in.lease() || (t.lease == 0 || in.lease() == 0) && t.owner == in.client()
+	mine := t.token == in.Token || t.surelyOf(in)
+	if t.lease != 0 && in.lease() != 0 {
+		mine = t.lease == in.lease() && t.of(in)
+	}
 	g := accepted{t.token, t.at}
 	if !mine {
 		e := m.older.find(in.scope(), in.lease())

@@ -539,10 +539,21 @@ var storeVerdicts = []verdict{
 		L grant op=1 token=1 lease=a owner=A
 		A fail acquire op=1 error=held
 	`, ""},
-	{"lease-identity", "an acquire that enters again is answered by a renewal", timed, `
+	{"lease-identity", "an acquire that enters again renews another lease", timed, `
 		A invoke acquire op=1 lease=a
-		L renewed op=1 token=1 lease=b owner=A
+		L renewed op=1 token=1 lease=b owner=B
+	`, "the request at #1 took effect at #2 on another lease than it presented (orders/7)"},
+	{"lease-identity", "the same in a simulation", simulated, `
+		A invoke acquire op=1 lease=a
+		L renewed op=1 token=1 lease=b owner=B
+	`, "the request at #1 took effect at #2 on another lease than it presented (orders/7)"},
+	{"lease-identity", "an acquire that enters again is granted a new lease, or renews its own", timed, `
+		A invoke acquire op=1 lease=a
+		L grant op=1 token=1 lease=b owner=A
 		A ok acquire op=1 token=1 lease=b
+		A invoke acquire op=2 lease=b
+		L renewed op=2 token=1 lease=b owner=A
+		A ok acquire op=2 token=1 lease=b
 	`, ""},
 	{"lease-identity", "a lease that ended long ago is renewed", timed, `
 		L expire token=1 lease=a owner=A
@@ -687,6 +698,10 @@ var storeVerdicts = []verdict{
 		A believe t=4 until=10
 		B believe t=5 until=15
 	`, "B believes at #5 in its lease, and so does A since #4, until 10000000000 (orders/7)"},
+	{"exclusive-belief", "the note's owner believes, whatever process notes it", timed, `
+		X believe t=1 owner=A until=10
+		X believe t=5 owner=B until=15
+	`, "B believes at #2 in its lease, and so does A since #1, until 10000000000 (orders/7)"},
 	{"exclusive-belief", "the same client renews", timed, `
 		A believe t=1 token=1 lease=a owner=A until=10
 		A believe t=5 token=1 lease=a owner=A until=15

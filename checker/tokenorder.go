@@ -10,13 +10,14 @@ var tokenOrder = Property{
 	Name: "token-order",
 	Guarantee: "Tokens strictly increase per scope from one acquisition to the next, in the coordinator's own order, " +
 		"and are never reused: also after recovery, failover, restore.",
-	Doc: "Watches grant notes; a re-entry repeats its own grant and is no acquisition. Without notes: an acquisition that " +
+	Doc: "Watches grant notes; a re-entry repeats its own grant and is no acquisition, unless released or expire notes say " +
+		"that the lease was over. Without notes: an acquisition that " +
 		"began after another one ended has the greater token, and overlapping ones never share a token.",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "over acquisitions that do not overlap",
 	watch: func(v View) []interest {
 		if v.Coordinator {
-			return notes(history.Grant)
+			return notes(history.Grant, history.Released, history.Expire)
 		}
 		return append(events(history.Invoke, history.Acquire), ends(history.Acquire)...)
 	},
@@ -35,6 +36,7 @@ type granted struct {
 	owner int32
 	// unnamed: the note names no owner.
 	unnamed bool
+	over    bool // the lease was released or has expired
 	at      int64
 }
 
@@ -43,10 +45,15 @@ func (g *granted) of(in *Input) bool {
 	return g.unnamed || in.unnamed() || g.owner == in.client()
 }
 
-// again reports whether the event grants g's own lease once more. Without
-// identities an equal token for the same owner counts as that.
+// surelyOf reports whether an event is of the grant's owner.
+func (g *granted) surelyOf(in *Input) bool {
+	return !g.unnamed && !in.unnamed() && g.owner == in.client()
+}
+
+// again reports whether the event grants g's own lease, which is not over, once more.
+// Without identities an equal token for the same owner counts as that.
 func (g *granted) again(in *Input) bool {
-	if g.token == 0 || g.token != in.Token {
+	if g.token == 0 || g.token != in.Token || g.over {
 		return false
 	}
 	if l := in.lease(); g.lease != 0 && l != 0 {
@@ -58,6 +65,7 @@ func (g *granted) again(in *Input) bool {
 func (g *granted) set(in *Input) {
 	r := in.resolve()
 	g.token, g.lease, g.owner, g.unnamed, g.at = in.Token, r.leaseID, r.clientID, in.unnamed(), in.Index
+	g.over = false
 }
 
 // tokenOrderMonitor keeps the greatest token per fence, and the latest grant
@@ -65,7 +73,7 @@ func (g *granted) set(in *Input) {
 type tokenOrderMonitor struct {
 	base
 	greatest []granted // by fence
-	latest   []granted // by scope
+	latest   []tenancy // by scope
 }
 
 func (m *tokenOrderMonitor) Observe(in *Input) bool {
@@ -73,6 +81,10 @@ func (m *tokenOrderMonitor) Observe(in *Input) bool {
 		return false
 	}
 	latest := at(&m.latest, in.scope())
+	if in.F != history.Grant {
+		latest.ends(in)
+		return false
+	}
 	if latest.again(in) {
 		return false
 	}
@@ -109,7 +121,7 @@ func (m *tokenOrderMonitor) AppendKey(b []byte) []byte {
 			b = appendInt(b, int64(m.greatest[i].token))
 		}
 	}
-	return m.names.appendGrants(append(b, 0), m.latest)
+	return m.names.appendTenancies(append(b, 0), m.latest)
 }
 
 // appendGrants appends grants by scope.
