@@ -204,7 +204,7 @@ func bySearch(h *history.History) (Outcome, *Violation) {
 	n := newNames(false)
 	s := search{property: "linearizable", names: n, config: Config{Memory: DefaultMemory}}
 	calls, _ := logOf(EventsOf(h), n, math.MaxInt)
-	return s.judgeScopes(calls, func(mine []call) []spec { return fencedSpecs(mine, history.Value{}) })
+	return s.judgeScopes(calls, func(mine []call) []spec { return fencedSpecs(mine, &Config{}) })
 }
 
 // byBruteForce tries every order of at most a few operations on one scope.

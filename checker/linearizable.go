@@ -307,11 +307,13 @@ func (m *linearizability) note(in *Input) {
 		}
 	case history.Served:
 		o.point, o.answer = served, m.current(at(&m.values, o.resource))
-		if o.f != history.Read || !f.readable(o.token, o.lease) {
+		switch readable := f.readable(o.token, o.lease); {
+		case o.f == history.Read && readable:
+			m.read(in, o, f)
+		case o.f != history.Read || !m.config.FreeReads:
 			m.refused(in, o, f)
 			return
 		}
-		m.read(in, o, f)
 	}
 	if o.unknown {
 		m.open.remove(e)
@@ -585,7 +587,7 @@ func (m *linearizability) search() Result {
 	}
 	m.excuse(calls)
 	s := search{property: m.property, names: m.names, config: m.config, partial: m.config.Source != nil && !m.placed}
-	o, v := s.judgeScopes(calls, func(mine []call) []spec { return fencedSpecs(mine, m.config.Init) })
+	o, v := s.judgeScopes(calls, func(mine []call) []spec { return fencedSpecs(mine, &m.config) })
 	switch {
 	case o == Satisfied:
 		v = nil

@@ -433,15 +433,15 @@ type fencedState struct {
 
 // fencedSpecs are the sequential specifications of one scope of the fenced
 // store: its reads lift no fence, or all of them do.
-func fencedSpecs(calls []call, init history.Value) []spec {
-	specs := []spec{fencedSpec(calls, init, false)}
+func fencedSpecs(calls []call, c *Config) []spec {
+	specs := []spec{fencedSpec(calls, c, false)}
 	if slices.ContainsFunc(calls, func(c call) bool { return c.f == history.Read && c.token != 0 }) {
-		specs = append(specs, fencedSpec(calls, init, true))
+		specs = append(specs, fencedSpec(calls, c, true))
 	}
 	return specs
 }
 
-func fencedSpec(calls []call, init history.Value, readsLift bool) spec {
+func fencedSpec(calls []call, config *Config, readsLift bool) spec {
 	var resources []int32
 	for i := range calls {
 		if !slices.Contains(resources, calls[i].resource) {
@@ -451,7 +451,7 @@ func fencedSpec(calls []call, init history.Value, readsLift bool) spec {
 	slices.Sort(resources)
 	start := &fencedState{values: make([]history.Value, len(resources))}
 	for i := range start.values {
-		start.values[i] = nilFor(init)
+		start.values[i] = nilFor(config.Init)
 	}
 	return spec{
 		init:       start,
@@ -463,7 +463,7 @@ func fencedSpec(calls []call, init history.Value, readsLift bool) spec {
 				return false, state
 			}
 			if c.f == history.Read {
-				return st.read(c, o, i, readsLift)
+				return st.read(c, o, i, readsLift, config.FreeReads)
 			}
 			return st.step(c, o, i, start.values[i])
 		},
@@ -480,15 +480,15 @@ func fencedSpec(calls []call, init history.Value, readsLift bool) spec {
 }
 
 // read is a read of the resource in place i.
-func (st *fencedState) read(c *call, o outcome, i int, lifts bool) (bool, *fencedState) {
+func (st *fencedState) read(c *call, o outcome, i int, lifts, free bool) (bool, *fencedState) {
 	readable := st.readable(c.token, c.lease)
 	if o == refused {
 		return !readable && st.greatest(c), st
 	}
-	if !readable || o == done && !mayBe(st.values[i], c.answer) {
+	if !readable && !free || o == done && !mayBe(st.values[i], c.answer) {
 		return false, st
 	}
-	if !lifts || c.token == 0 {
+	if !lifts || c.token == 0 || !readable {
 		return o == done, st
 	}
 	next := &fencedState{st.fence, st.values}

@@ -23,6 +23,9 @@ type Config struct {
 	// suite then keeps no operations of its own for the search for a
 	// linearization, and its memory does not grow with the history.
 	Source Events
+	// FreeReads: the store may serve reads whatever token they present, and then they
+	// lift no fence.
+	FreeReads bool
 	// Forget keeps no operations either and has no source: where the witness of
 	// linearizability fails, the verdict stays inconclusive. For an exhaustive
 	// search, which judges a suspicious path by running it again.

@@ -38,6 +38,8 @@ type HolderConfig struct {
 	// Reenter acquires the lease once more in the middle of the work, as code does
 	// that takes a lock inside a lock.
 	Reenter bool
+	// ReadsBack makes it read behind each of them what it wrote.
+	ReadsBack bool
 	// Deletes makes one write of three a delete.
 	Deletes bool
 }
@@ -196,6 +198,9 @@ func (h *Holder) work(ctx context.Context, had, try int) {
 			h.Delete(ctx)
 		} else {
 			h.Write(ctx, value)
+		}
+		if h.cfg.ReadsBack && h.holds {
+			h.Read(ctx)
 		}
 		if !h.holds {
 			return

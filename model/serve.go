@@ -256,7 +256,7 @@ func (b *book) servedBy(p *sim.Proc) *work {
 func (s *served) serve(p *sim.Proc, b *book, w *work) {
 	w.task = p
 	if s.watch != nil {
-		s.watch.begin(w)
+		s.watch.begin(s, w)
 	}
 	p.Mark(&w.mark)
 	reply := s.ask(p, b, w.Request)

@@ -44,6 +44,7 @@ type Effect struct {
 	f        history.F
 	traces   []trace
 	blind    bool  // the store was too large to be watched
+	readable bool  // the store can be read
 	said     Place // by Applied; the zero Place if it said nothing
 }
 
@@ -59,6 +60,7 @@ type trace struct {
 	class   string // where it is, but for the indexes and keys on the way
 	place   Place
 	own     bool // the task of the request did it
+	others  bool // the task of another request did it
 	created bool // nothing was there
 	empty   bool // nothing, or a zero, is there now
 	sinks   bool // it was greater
@@ -96,9 +98,7 @@ func (x *habit) data() bool  { return x.values > 0 && x.others == 0 && !x.noise 
 func (x *habit) fence() bool { return x.tokens > 0 && x.others == 0 && !x.noise }
 
 // Places returns the places where e may have taken effect, in the order of their
-// indexes; none means anywhere from From to At. Where the store was seen to take the
-// value is the place of a write, were it a variable rather than a list that only grows;
-// else where it was seen to take the token; else each change.
+// indexes; none means anywhere from From to At.
 func (e *Effect) Places(h *Habits) []Place {
 	list := e.seen(h)
 	if e.said.Step != 0 && !slices.Contains(list, e.said) {
@@ -123,48 +123,67 @@ func (e *Effect) Idle(h *Habits) bool {
 	return !e.blind && e.said.Step == 0 && len(e.traces) == 0 && h.shown
 }
 
-// seen lists the places where e was seen to take effect.
+// seen lists the places where e was seen to take effect; none: that was not seen. Of a
+// store that can be read these are all that it may have been, since what others read
+// tells them apart; else those that tell most.
 func (e *Effect) seen(h *Habits) []Place {
 	if e.blind {
 		return nil
 	}
-	var best []Place
-	rank := 0
+	best, served := 0, true
 	for i := range e.traces {
 		c := &e.traces[i]
-		switch r := e.rank(c, h.of(c.class)); {
-		case r == 0 || r < rank:
-			continue
-		case r > rank:
-			rank, best = r, best[:0]
-			fallthrough
-		default:
-			if n := len(best); n == 0 || best[n-1] != c.place {
-				best = append(best, c.place)
-			}
+		if r := e.rank(c, h.of(c.class)); r > 0 {
+			best, served = max(best, r), served && c.others
 		}
 	}
-	return best
+	if best < tellsToken || served {
+		return nil // it may have written what was there already
+	}
+	least := best
+	if e.readable {
+		least = tellsChange
+	}
+	var list []Place
+	for i := range e.traces {
+		c := &e.traces[i]
+		if e.rank(c, h.of(c.class)) >= least && (len(list) == 0 || list[len(list)-1] != c.place) {
+			list = append(list, c.place)
+		}
+	}
+	return list
 }
 
-// rank says how much a change tells of where e took effect.
+// How much a change tells of where a request took effect, from nothing on.
+const (
+	tellsHabit    = iota + 1 // requests without effect make it too
+	tellsChange              // of its own
+	tellsToken               // to a token that others may have brought
+	tellsFence               // to its token
+	tellsContent             // to its value, or to a text, in a list that grows
+	tellsVariable            // to its value, where each write puts its own
+)
+
+// rank says how much a change tells of where e took effect; 0: nothing.
 func (e *Effect) rank(c *trace, x *habit) int {
 	value := c.value
 	if e.f == history.Delete {
 		value = c.own && c.empty
 	}
+	writes := e.f != history.Raise
 	switch {
-	case e.f != history.Raise && value && x.data() && x.overwrites:
-		return 5
-	case e.f != history.Raise && (value && x.data() || c.own && c.text && !x.noise && x.tokens == 0):
-		return 4
+	case writes && value && x.data() && x.overwrites:
+		return tellsVariable
+	case writes && (value && x.data() || c.own && c.text && !x.noise && x.tokens == 0):
+		return tellsContent
 	case c.own && c.token && x.fence():
-		return 3
-	case c.token && x.fence(): // which other requests have too
-		return 2
-	}
-	if c.own || c.value || c.token {
-		return 1
+		return tellsFence
+	case c.token && x.fence():
+		return tellsToken
+	case c.own && !x.noise:
+		return tellsChange
+	case c.own || c.value || c.token:
+		return tellsHabit
 	}
 	return 0
 }
@@ -181,9 +200,10 @@ func (w *Watch) On(h sim.Handler) sim.Handler {
 func (w *Watch) look(p *sim.Proc, s *served) { w.memory, w.large = snapshot(p, s.store) }
 
 // begin notes that the store gets a request.
-func (w *Watch) begin(k *work) {
+func (w *Watch) begin(s *served, k *work) {
 	from, _ := w.Now()
-	k.effect = &Effect{Op: k.Op, f: k.F, From: from, blind: w.large}
+	_, readable := s.store.(StoreReader)
+	k.effect = &Effect{Op: k.Op, f: k.F, From: from, blind: w.large, readable: readable}
 	if k.F == history.Write {
 		w.values = append(w.values, k.Value)
 	}
@@ -212,6 +232,7 @@ func (w *Watch) step(p *sim.Proc, s *served, open []*work, own *work) {
 		}
 		for _, d := range changed {
 			c := d.trace(k, k == own)
+			c.others = own != nil && k != own
 			c.place = Place{index, time, w.steps}
 			if c.own || c.value || c.token {
 				k.effect.traces = append(k.effect.traces, c)

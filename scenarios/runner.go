@@ -94,7 +94,7 @@ func NewRunner(sc *Scenario, opt Options) (*Runner, error) {
 		}
 	}
 	var err error
-	if r.suite, err = (checker.Config{Header: r.header(&sc.Params), View: r.view(), Init: InitialValue}).New(properties); err != nil {
+	if r.suite, err = (checker.Config{Header: r.header(&sc.Params), View: r.view(), Init: InitialValue, FreeReads: opt.NewStore != nil}).New(properties); err != nil {
 		return nil, err
 	}
 	r.world = sim.NewWorld(sim.Config{}, sim.Calm{}, nil)
@@ -208,6 +208,9 @@ func (r *Runner) prepare(p *Params, chooser sim.Chooser, want wanted) {
 	}
 	cfg := r.sc.configFor(p, r.opt.Timing)
 	cfg.NoDigest = want&digest == 0
+	if r.opt.NewStore != nil {
+		cfg.MaxEvents = 100_000 // it may wait in loops
+	}
 	r.world.Reset(cfg, chooser, &r.rec)
 	s := p.setup(r.opt.Defects)
 	s.NewStore, s.StoreCrashes, s.cast = r.newStore(), r.opt.StoreCrashes || r.sc.StoreCrashes, &r.cast

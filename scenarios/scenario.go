@@ -91,6 +91,7 @@ type Params struct {
 	Horizon      int64 // ticks of a bounded search
 	Tries        int64 // 0: four times as often as Acquisitions
 	Deletes      int64 // 1: one write of three is a delete
+	ReadsBack    int64 // 1: each write is read back
 	More         int64 // resources beside the first
 }
 
@@ -119,6 +120,7 @@ var paramTable = []Param{
 	{"tries", "how often a client asks for a lease at most; 0: four times as often as acquisitions", 0, 1000, func(p *Params) *int64 { return &p.Tries }},
 	{"horizon", "ticks of a bounded search", 0, 1000, func(p *Params) *int64 { return &p.Horizon }},
 	{"first-token", "token of the first acquisition", 1, 1 << 60, func(p *Params) *int64 { return &p.FirstToken }},
+	{"reads-back", "1: what was written is read behind each write", 0, 1, func(p *Params) *int64 { return &p.ReadsBack }},
 	{"deletes", "1: one write of three is a delete", 0, 1, func(p *Params) *int64 { return &p.Deletes }},
 	{"more-resources", "resources beside the first that leases are taken of", 0, 8, func(p *Params) *int64 { return &p.More }},
 }

@@ -184,7 +184,7 @@ func (c *worker) Run(p *sim.Proc) {
 }
 
 func holderConfig(s *Setup) model.HolderConfig {
-	return model.HolderConfig{Config: s.Config, Resource: resource, More: more[:s.Params.More], Deletes: s.Params.Deletes > 0,
+	return model.HolderConfig{Config: s.Config, Resource: resource, More: more[:s.Params.More], Deletes: s.Params.Deletes > 0, ReadsBack: s.Params.ReadsBack > 0,
 		Acquisitions: int(s.Params.Acquisitions), Writes: int(s.Params.Writes), Tries: int(s.Params.Tries),
 		Work: time.Duration(s.Params.Work), Renew: s.Params.Renew > 0, Renewals: int(s.Params.Renewals),
 		Modify: s.Params.Modify > 0, Reenter: s.Params.Reenter > 0}

@@ -58,6 +58,9 @@ func (u *userTest) plan(seed uint64) (Plan, string) {
 	if !u.config.offers[deletes] {
 		p.Params.Deletes = 0
 	}
+	if !u.config.offers[reads] {
+		p.Params.ReadsBack = 0
+	}
 	if p.Params.More == 0 || u.worth.several {
 		return p, ""
 	}
@@ -82,6 +85,7 @@ func vary(p *Params, seed uint64) {
 	}
 	p.Deletes = int64(d.Int("deletes", 0, 1))
 	p.More = int64(d.Int("more resources", 0, 3) / 3)
+	p.ReadsBack = int64(d.Int("read back", 0, 1))
 }
 
 // several tries whether the store tells resources apart: whether the calm run with two
@@ -89,7 +93,7 @@ func vary(p *Params, seed uint64) {
 func (u *userTest) several(seed uint64) string {
 	p := Plan{Params: u.r.sc.Params}
 	p.Params.More = 1
-	o := u.r.Run(&p)
+	o := u.r.Replay(&p.Params, nil) // what the store itself chooses is calm too
 	run := u.recordedAt(seed, &p.Params, &o)
 	switch {
 	case len(o.Violations) > 0:

@@ -26,7 +26,10 @@ type worth struct {
 }
 
 // deletes is the place of Delete among the methods.
-const deletes = 3
+const (
+	reads   = 1
+	deletes = 3
+)
 
 // add counts a run.
 func (w *worth) add(u *userTest, p *Plan, o *Outcome) {
