@@ -325,12 +325,12 @@ func (s *served) note(p *sim.Proc, b *book, w *work, reply Reply) {
 		return
 	}
 	w.noted = true
-	greatest := now.highest
-	switch {
-	case f == history.Raised:
-		greatest = w.Token // what a store that accepts it has now, unless it is seen to keep a greater one
-	case f == history.Served, f == history.Reject && greatest <= w.Token:
-		greatest = 0 // what the store has is not known
+	greatest := ever.highest
+	switch f { // what accepts shows what is known now
+	case history.Apply:
+		greatest = now.highest
+	case history.Raised:
+		greatest = w.Token // unless the store is seen to keep a greater one
 	}
 	e := note(&s.told, f, w.Op)
 	e.Resource, e.Token, e.Lease, e.Owner = w.Resource, w.Token, w.Lease, w.Client

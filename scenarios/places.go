@@ -230,7 +230,8 @@ type greatest struct {
 	store     string
 	resources []string
 	tokens    []history.Token
-	lowered   []int64 // raises that set the fence back
+	ever      []history.Token // whatever crashes it had
+	lowered   []int64         // raises that set the fence back
 }
 
 // note makes the Highest of a note of the store what it is in this order.
@@ -244,7 +245,7 @@ func (g *greatest) note(e *history.Event) {
 		i := slices.Index(g.resources, e.Resource)
 		if i < 0 {
 			i = len(g.resources)
-			g.resources, g.tokens = append(g.resources, e.Resource), append(g.tokens, 0)
+			g.resources, g.tokens, g.ever = append(g.resources, e.Resource), append(g.tokens, 0), append(g.ever, 0)
 		}
 		switch {
 		case e.F == history.Raised && slices.Contains(g.lowered, e.Op):
@@ -252,7 +253,10 @@ func (g *greatest) note(e *history.Event) {
 		case effective(e):
 			g.tokens[i] = max(g.tokens[i], e.Token)
 		}
-		e.Highest = g.tokens[i]
+		g.ever[i] = max(g.ever[i], g.tokens[i])
+		if e.Highest = g.ever[i]; effective(e) {
+			e.Highest = g.tokens[i] // what accepts shows what is known now
+		}
 	}
 }
 
@@ -380,7 +384,7 @@ func (s *placing) place(front []*order, m *moment) []*order {
 
 func (o *order) clone() *order {
 	c := &order{suite: o.suite.Clone(), placed: o.placed, greatest: o.greatest}
-	c.greatest.tokens = slices.Clone(o.greatest.tokens)
+	c.greatest.tokens, c.greatest.ever = slices.Clone(o.greatest.tokens), slices.Clone(o.greatest.ever)
 	c.greatest.resources = slices.Clip(o.greatest.resources)
 	return c
 }
@@ -396,7 +400,7 @@ func (o *order) key() string {
 	b := binary.AppendUvarint(nil, o.placed)
 	for i, t := range o.greatest.tokens {
 		b = append(b, o.greatest.resources[i]...)
-		b = binary.AppendUvarint(append(b, 0), uint64(t))
+		b = binary.AppendUvarint(binary.AppendUvarint(append(b, 0), uint64(t)), uint64(o.greatest.ever[i]))
 	}
 	return string(o.suite.AppendKey(b))
 }
