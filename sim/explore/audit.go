@@ -48,7 +48,7 @@ func sameHistory(a, b *history) bool {
 func (s *search) audit() error {
 	far, cost := max(leastAhead, s.result.Depth), 0
 	for i := range s.audits {
-		cost += s.info[s.audits[i].local].depth + far
+		cost += 2 * (s.info[s.audits[i].local].depth + far)
 	}
 	every := uint64(1 + cost/s.effort())
 	errs, cut := make([]error, len(s.audits)), make([]int, len(s.audits))

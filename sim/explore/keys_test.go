@@ -40,6 +40,7 @@ func TestKeyHoldsAll(t *testing.T) {
 		{"whose reply a server that calls itself has sent", selfish, untimed},
 		{"the numbers that two tasks got", numberedTasks, untimed},
 		{"what a task read through the Disk that it kept", keepingDisk, untimed},
+		{"what a task read off the clock before a timer rang", clocking, untimed},
 		{"whether a key was there, with no value", missing, untimed},
 	} {
 		t.Run(x.thing, func(t *testing.T) { compareHistories(t, alive(x.build), x.cfg) })
@@ -378,6 +379,25 @@ func (selfCaller) Handle(p *sim.Proc, m sim.Message) {
 func selfish(w *sim.World) {
 	w.Serve("s", func() sim.Handler { return selfCaller{} })
 	w.Spawn("a", func() sim.Runner { return runner(func(p *sim.Proc) { p.Send(0, "go") }) })
+}
+
+// clocked reads its clock before or after its timer rings, and says it later.
+type clocked struct{}
+
+func (clocked) State() any        { return 0 }
+func (clocked) Start(p *sim.Proc) { p.After(5, "ring") }
+func (clocked) Handle(p *sim.Proc, m sim.Message) {
+	if !m.Timer {
+		now := p.Now()
+		p.Call(1, 0, 0)
+		say(p, "%d", int64(now))
+	}
+}
+
+func clocking(w *sim.World) {
+	w.Serve("s", func() sim.Handler { return clocked{} })
+	w.Serve("b", func() sim.Handler { return steady{} })
+	w.Spawn("a", func() sim.Runner { return runner(func(p *sim.Proc) { p.Send(0, 0) }) })
 }
 
 // names hands out serial numbers, each of which is said later.

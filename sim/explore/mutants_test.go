@@ -67,7 +67,7 @@ var mutations = []struct {
 	{"the answer to a choice is no input", "Traces", "../cell.go", "Option: k})\n	c.fold(uint64(k))\n", "Option: k})\n"},
 	{"what a task received is no input", "KeyHoldsAll", "../cell.go", "return foldMessage(3, &p.got)", "return 3"},
 	{"what a task read off the disk is no input", "Traces", "../cell.go", "c.fold(foldExact(7, v))", "_ = v"},
-	{"what a task read off the clock is no input", "Traces", "../cell.go", "	c.fold(uint64(t))\n", ""},
+	{"what a task read off the clock is no input", "KeyHoldsAll", "../cell.go", "	c.fold(uint64(t))\n", ""},
 	{"memory lasts through a crash", "BruteForce", "../cell.go", "	c.mem, c.value, c.stater = 0, nil, nil\n", ""},
 	{"the key is blind to what ready tasks will find", "KeyHoldsAll", "../cell.go", "h = mix(mix(h, uint64(c.w.place(p))), found(p))", "h = mix(h, uint64(c.w.place(p)))"},
 	{"the key is blind to what runs when a process resumes", "KeyHoldsAll", "../cell.go", "	for _, p := range n.ready { // of", "	for _, p := range n.ready[:0] { // of"},
