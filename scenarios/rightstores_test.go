@@ -495,8 +495,12 @@ func rightStores() []namedStore {
 		{name: "bare", store: func() model.StoreServer { return &bare{} }},
 		{name: "yields before", store: h(func(s *hooks) { s.before = yielding("before") })},
 		{name: "yields after", store: h(func(s *hooks) { s.after = yielding("after") })},
-		{name: "sleeps before", store: h(func(s *hooks) { s.before = func(_ *hooks, p *sim.Proc, _ model.Request) { p.Sleep(5 * time.Millisecond) } })},
-		{name: "sleeps after", store: h(func(s *hooks) { s.after = func(_ *hooks, p *sim.Proc, _ model.Request) { p.Sleep(5 * time.Millisecond) } })},
+		{name: "sleeps before", store: h(func(s *hooks) {
+			s.before = func(_ *hooks, p *sim.Proc, _ model.Request) { p.Sleep(5 * time.Millisecond) }
+		})},
+		{name: "sleeps after", store: h(func(s *hooks) {
+			s.after = func(_ *hooks, p *sim.Proc, _ model.Request) { p.Sleep(5 * time.Millisecond) }
+		})},
 		{name: "sleeps long after", store: h(func(s *hooks) { s.after = func(_ *hooks, p *sim.Proc, _ model.Request) { p.Sleep(4 * time.Second) } })},
 		{name: "yields on both sides", store: h(func(s *hooks) { s.before, s.after = yielding("before"), yielding("after") })},
 		{name: "under a lock", store: h(locked(func(p *sim.Proc) { p.Yield("locked") }))},
