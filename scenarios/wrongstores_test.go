@@ -98,7 +98,7 @@ func (s *grouped) Write(p *sim.Proc, r model.Request) model.Reply {
 		p.Go("flush", s.flush)
 	}
 	for !j.done {
-		p.Sleep(time.Millisecond)
+		p.Sleep(25 * time.Millisecond)
 	}
 	return model.OK(r.Value)
 }
