@@ -40,7 +40,7 @@ func (x *explainer) short(f *Finding) {
 		o := &x.events[x.newer()]
 		f.Harm = fmt.Sprintf("%s, with %s, succeeded although %s, with %s, had succeeded before it began", x.name(e), x.tokenOf(e), x.name(o), x.tokenOf(o))
 	case onRegister(e.F) && e.Type != history.Note:
-		if f.Cause = cmp.Or(x.failedWrite(), x.staleRead(), x.apart()); f.Cause == "" {
+		if f.Cause = cmp.Or(x.failedWrite(), x.staleRead(), x.apart(), x.replaced()); f.Cause == "" {
 			f.Cause = x.stuck()
 		}
 	}

@@ -113,6 +113,40 @@ func (x *explainer) span(v *held) string {
 	return fmt.Sprintf("%s from %s to #%d", v.value, from, x.events[v.last].Index)
 }
 
+// replaced tells of a read whose answer had been overwritten before it began, and
+// which write was missing. Empty where other things may have made the value, and
+// where not all events are there.
+func (x *explainer) replaced() string {
+	e, begun := &x.events[x.last], x.invocation(x.events[x.last].Op)
+	if e.F != history.Read || e.Type != history.OK || begun < 0 || x.events[x.last].Index-x.events[0].Index != int64(x.last) {
+		return ""
+	}
+	written, newer := -1, -1 // the last to end of the writes of it, the last to begin of others
+	for i := range x.events[:x.last] {
+		o, end := &x.events[i], x.endOf(i)
+		if o.Type != history.Invoke || o.Resource != e.Resource || !o.F.IsMutation() {
+			continue
+		}
+		known := end >= 0 && x.events[end].Type != history.Info
+		switch same := sameValue(o.Value, e.Value); {
+		case known && x.events[end].Type == history.Fail:
+		case o.F != history.Write, same && !known:
+			return ""
+		case same && (written < 0 || end > x.endOf(written)):
+			written = i
+		case !same && known && end < begun:
+			newer = i
+		}
+	}
+	if written < 0 || newer <= x.endOf(written) {
+		return ""
+	}
+	w, n := &x.events[x.endOf(written)], &x.events[newer]
+	return sentences(fmt.Sprintf("the last write of %s had ended at #%d, and %s wrote %s from #%d to #%d, after that and before the read began",
+		valueText(e.Value), w.Index, clientText(n.ClientName()), valueText(n.Value), n.Index, x.events[x.endOf(newer)].Index),
+		fmt.Sprintf("the order lacks a write of %s that took effect after #%d", valueText(e.Value), n.Index))
+}
+
 // stuck tells how far the longest order gets that explains other operations of a
 // register.
 func (x *explainer) stuck() string {

@@ -1,6 +1,10 @@
 package checker
 
-import "staleproof/model/history"
+import (
+	"slices"
+
+	"staleproof/model/history"
+)
 
 var registerModel = Model{
 	Name:      "register",
@@ -89,8 +93,40 @@ func (j *registerJudge) judge() (Outcome, *Violation, error) {
 	if err != nil {
 		return Inconclusive, nil, err
 	}
+	if c := unwritten(calls, j.init); c != nil {
+		v := c.unexplained(j.property, j.names)
+		mine := slices.DeleteFunc(calls, func(o call) bool { return o.fence != c.fence })
+		j.search.tellPartials(v, registerSpec(j.init), mine)
+		return Violated, v, nil
+	}
 	o, v := j.search.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(j.init)} })
 	return o, v, nil
+}
+
+// unwritten returns a read that answers what nobody had begun to write when it
+// ended, for which no search is needed; nil when there is none.
+func unwritten(calls []call, init history.Value) *call {
+	type written struct {
+		scope int32
+		value history.Value
+	}
+	begun := make(map[written]int64)
+	for i := range calls {
+		c := &calls[i]
+		w := written{c.fence, nilFor(c.value)}
+		if _, known := begun[w]; !known && !c.isRead() && c.f != history.Delete && c.outcome != failed {
+			begun[w] = c.invoked
+		}
+	}
+	for i := range calls {
+		c := &calls[i]
+		at, known := begun[written{c.fence, nilFor(c.answer)}]
+		if c.f == history.Read && c.outcome == done && nilFor(c.answer) != init && (!known || at > c.ended) {
+			found := *c
+			return &found
+		}
+	}
+	return nil
 }
 
 // confirmed reports whether porcupine finds no order either, of what came after the
@@ -107,16 +143,24 @@ func (j *registerJudge) confirmed(r *register, place int32) (bool, error) {
 	if err != nil || len(calls) > j.search.config.calls() {
 		return false, err
 	}
+	for i := range calls {
+		if c := &calls[i]; c.outcome == refused && c.ended > until {
+			c.outcome = failed // the walk knows that it will have no effect
+		}
+	}
 	ok, spent := j.search.check(registerSpec(r.walk.calm.value), calls, until)
 	return !ok && !spent, nil
 }
+
+// longPartial is of how many calls an explanation starts at the last calm moment.
+const longPartial = 200
 
 // tellPartials tells how far an explanation gets of a register that is violated: from
 // the beginning, or of a longer history from the last calm moment.
 func (j *registerJudge) tellPartials(r *register, place int32) error {
 	calls, err := j.calls(partialCalls+1, func(scope int32, _ int64) bool { return scope == place })
 	sp := registerSpec(j.init)
-	if err == nil && len(calls) > partialCalls {
+	if err == nil && len(calls) > longPartial {
 		sp = registerSpec(r.walk.calm.value)
 		calls, err = j.calls(partialCalls+1, func(scope int32, at int64) bool { return scope == place && at > r.walk.calm.at })
 	}

@@ -257,7 +257,7 @@ func (w *registerWalk) narrow() {
 }
 
 // narrowed is how many configurations are kept once some were dropped.
-const narrowed = 32
+var narrowed = 32
 
 // casOpen finds which kinds expect a value and are open, and since when.
 func (w *registerWalk) casOpen() {

@@ -234,6 +234,17 @@ func TestRepeatedValues(t *testing.T) {
 		A invoke read op=4
 		A ok read op=4 value=1
 	`
+	hidden := `
+		B invoke write op=2 value=1
+		A invoke write op=1 value=1
+		A ok write op=1
+		C invoke read op=3
+		D invoke write op=4 value=2
+		B ok write op=2
+		C ok read op=3 value=2
+		E invoke read op=5
+		E ok read op=5 value=1
+	`
 	for _, tt := range []struct {
 		reason, events string
 		want           Outcome
@@ -243,6 +254,8 @@ func TestRepeatedValues(t *testing.T) {
 		{"its own write is under way", "B invoke write op=9 value=1\n" + again + "B ok write op=9 value=1", Satisfied},
 		{"its own write never ends", "B invoke write op=9 value=2\n" + again + "A invoke read op=5\nA ok read op=5 value=2", Satisfied},
 		{"its own write failed", "B invoke write op=9 value=2\n" + again + "A invoke read op=5\nA ok read op=5 value=2\nB fail write op=9", Violated},
+		{"a value is written again, so that another is hidden before it", hidden + "D ok write op=4", Satisfied},
+		{"the same by a write of unknown outcome", hidden, Satisfied},
 		{"the initial value", "B invoke write op=9 value=nil\nB ok write op=9 value=nil", Satisfied},
 		{"one number of two operations: the first never ends", "B invoke write op=9 value=2\n" + again + "B invoke write op=9 value=3\nA invoke read op=5\nA ok read op=5 value=2\nB ok write op=9", Satisfied},
 	} {
@@ -285,5 +298,98 @@ func BenchmarkRegisterMillion(b *testing.B) {
 				b.ReportMetric(float64(m.scopes[0].walk.widest), "configurations")
 			}
 		})
+	}
+}
+
+// TestRegisterJudgeAgrees holds the whole judgement against porcupine: walks, also
+// those that keep few configurations and so leave the rest to a search, and the
+// searches that confirm.
+func TestRegisterJudgeAgrees(t *testing.T) {
+	defer func(n int) { narrowed = n }(narrowed)
+	narrowed = 2
+	for _, width := range []int{1, 1000} {
+		count, left := map[Outcome]int{}, 0
+		for seed := range uint64(*registerHistories / 4) {
+			h := randomRegister(1_000_000+seed, seed%4 > 0)
+			survey, _ := look(history.Header{}, EventsOf(h))
+			j := registerJudge{registers: newRegisters("register", newNames(false), history.NilValue, evidence{}, survey.endless), events: EventsOf(h)}
+			j.search = search{property: "register", names: j.names, config: Config{Memory: math.MaxInt64}}
+			j.width = width
+			for i := range h.Events {
+				j.observe(&h.Events[i])
+			}
+			got, _, err := j.judge()
+			calls, _ := registerCalls(EventsOf(h), evidence{}, j.names, math.MaxInt, allScopes)
+			want, _ := j.search.judgeScopes(calls, func([]call) []spec { return []spec{registerSpec(history.NilValue)} })
+			if err != nil || got != want {
+				t.Fatalf("width %d, seed %d: %v, got %s, want %s\n%s", width, seed, err, got, want, listing(h))
+			}
+			count[got]++
+			if j.scopes[0].unclear {
+				left++
+			}
+		}
+		t.Logf("width %d: %v, %d left to porcupine", width, count, left)
+		if *registerHistories > 1000 && (count[Violated] < 50 || (left > 0) != (width == 1)) {
+			t.Errorf("width %d: %v, %d left to porcupine: the histories try too little", width, count, left)
+		}
+	}
+}
+
+// TestUnwritten: a read of what nobody had begun to write needs no search.
+func TestUnwritten(t *testing.T) {
+	for _, tt := range []struct {
+		reason, events string
+		want           int64 // number of the read; 0 is none
+	}{
+		{"written before", "A invoke write op=1 value=1\nA info write op=1\nB invoke read op=2\nB ok read op=2 value=1", 0},
+		{"the initial value", "B invoke read op=2\nB ok read op=2 value=nil", 0},
+		{"by a cas", "A invoke cas op=1 expect=9 value=1\nB invoke read op=2\nB ok read op=2 value=1", 0},
+		{"while it read", "B invoke read op=2\nA invoke write op=1 value=1\nB ok read op=2 value=1", 0},
+		{"after it had ended", "B invoke read op=2\nB ok read op=2 value=1\nA invoke write op=1 value=1", 2},
+		{"by what failed", "A invoke write op=1 value=1\nB invoke read op=2\nB ok read op=2 value=1\nA fail write op=1", 2},
+		{"in another register", "A invoke write op=1 value=1 r=x\nB invoke read op=2 r=y\nB ok read op=2 value=1 r=y", 2},
+		{"in vain", "B invoke read op=2\nB info read op=2", 0},
+	} {
+		h := parse(t, history.Header{}, tt.events)
+		calls, _ := registerCalls(EventsOf(h), evidence{}, newNames(false), math.MaxInt, allScopes)
+		got := int64(0)
+		if c := unwritten(calls, history.NilValue); c != nil {
+			got = c.op
+		}
+		if got != tt.want {
+			t.Errorf("%s: found read %d, want %d", tt.reason, got, tt.want)
+		}
+	}
+}
+
+// TestReplaced: the explanation of a register whose values repeat names the write that
+// was missing.
+func TestReplaced(t *testing.T) {
+	events := `
+		A invoke write op=1 value=1
+		A ok write op=1
+		A invoke write op=2 value=2
+		B invoke write op=3 value=1
+		B ok write op=3
+		A ok write op=2
+		A invoke write op=4 value=2
+		A ok write op=4
+		C invoke read op=5
+		C ok read op=5 value=1
+	`
+	for _, tt := range []struct{ reason, events, want string }{
+		{"it was overwritten", events,
+			"The last write of 1 had ended at #5, and A wrote 2 from #7 to #8, after that and before the read began. The order lacks a write of 1 that took effect after #7."},
+		{"somebody deletes", "A invoke delete op=9\nA ok delete op=9\n" + events, "The longest order that explains other operations has 5 of them and ends with the register at 2."},
+	} {
+		h := parse(t, history.Header{}, tt.events)
+		r, err := Check(h, Options{Model: "register"})
+		if err != nil || len(r.Violations) != 1 {
+			t.Fatalf("%s: %v, %+v", tt.reason, err, r)
+		}
+		if got := Explain(h, r.Violations[0]); got.Cause != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.reason, got.Cause, tt.want)
+		}
 	}
 }
