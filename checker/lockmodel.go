@@ -48,9 +48,9 @@ func judgeLocks(name string, strict bool, s *survey, r *Report) error {
 	if err := s.events(m.observe); err != nil {
 		return err
 	}
-	r.Results = []Result{{Property: name, Outcome: Satisfied}}
-	if v := m.verdict(); v != nil {
-		r.Results[0] = Result{Property: name, Outcome: Violated, Violation: v}
+	o, v := m.verdict()
+	r.Results = []Result{{Property: name, Outcome: o, Violation: v}}
+	if o == Violated {
 		r.Violations = []Violation{*v}
 	}
 	return nil

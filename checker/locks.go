@@ -21,7 +21,10 @@ type locks struct {
 	scopes   []lockScope
 	seats    map[seatKey]*seat
 	leases   map[leaseKey]*lockHold
-	gone     []bool // by client: a process whose last operation ended unknown, not seen since; it may have another name now
+	gone     []bool            // by client: a process whose last operation ended unknown, not seen since; it may have another name now
+	ended    leaseTable[int64] // where each lease was released
+	forgot   bool              // of some seat
+	doubt    *Violation        // what could not be judged
 	found    *Violation
 	intruded int // grants that lie within a proven hold of another client
 }
@@ -42,8 +45,9 @@ type seat struct {
 	unknown  bool        // an acquisition or, of a mutex, a release may yet take effect
 }
 
-// manyHolds bounds the leases of one client and scope that are kept.
-const manyHolds = 4
+// manyHolds bounds the leases of one client and scope that are kept while nothing
+// tells that they are over.
+var manyHolds = 16
 
 // lockHold is one lease, from its acquisition on.
 type lockHold struct {
@@ -224,10 +228,11 @@ func (m *locks) begin(in *Input, op *lockOp, s *lockScope, h *lockHold, start in
 	s.open(&h.zone, start, in.Index)
 	if t.holds = append(t.holds, h); len(t.holds) > manyHolds {
 		m.drop(t.holds[0], t, s)
-		t.forgot = true
+		t.forgot, m.forgot = true, true
 	}
 	if h.lease != 0 {
 		m.leases[leaseKey{op.scope, h.lease}] = h
+		m.ended.remove(op.scope, h.lease)
 	}
 	if m.strict && op.f != history.Release {
 		s.holder, h.last = h, never
@@ -380,18 +385,35 @@ func (m *locks) unseen(in *Input, op *lockOp, s *lockScope, known *lockHold) *lo
 	if h := m.orphaned(op, s, in.lease()); h != nil && known == nil {
 		return h
 	}
-	who, did := m.client(op.client), tookEffect(op.f)
+	who, did, released := m.client(op.client), tookEffect(op.f), int64(0)
+	if e := m.ended.find(op.scope, op.lease); e != nil {
+		released = e.rec
+	}
+	if known != nil {
+		released = known.released
+	}
 	switch t := m.seats[seatKey{op.scope, op.client}]; {
-	case known != nil:
-		m.violate([]int64{known.released, op.invoked, in.Index}, "%s %s at #%d a lease that had been released at #%d%s",
-			who, did, in.Index, known.released, m.where(op.scope))
-	case t != nil && t.forgot:
+	case released != 0 && known == nil && op.f == history.Renew && released > op.invoked: // it may have come before
+	case released != 0:
+		m.violate(sorted(released, op.invoked, in.Index), "%s %s at #%d a lease that had been released at #%d%s",
+			who, did, in.Index, released, m.where(op.scope))
+	case t != nil && t.forgot, op.lease != 0 && (m.forgot || m.ended.forgot):
+		m.undecided(in, op)
 	case m.strict:
 		m.violate([]int64{op.invoked, in.Index}, "%s %s at #%d what it had not acquired%s", who, did, in.Index, m.where(op.scope))
 	default:
 		return m.fromBefore(in, op, s)
 	}
 	return nil
+}
+
+// undecided notes that what was forgotten may explain an operation, or may not.
+func (m *locks) undecided(in *Input, op *lockOp) {
+	if m.doubt == nil {
+		m.doubt = newViolation(m.property, sorted(op.invoked, in.Index),
+			"undecided: %s %s at #%d a lease that may have been forgotten: of one client the last %d are remembered, of those released the first %d%s",
+			m.client(op.client), tookEffect(op.f), in.Index, manyHolds, manyLeases, m.where(op.scope))
+	}
 }
 
 // unknownGrant takes an acquisition of unknown outcome that may have been
@@ -453,6 +475,9 @@ func (m *locks) releases(in *Input, op *lockOp, s *lockScope, h *lockHold) {
 		return
 	}
 	h.released = in.Index
+	if e := m.ended.add(op.scope, h.lease); e != nil {
+		e.rec = in.Index
+	}
 	s.close(&h.zone)
 	if h == s.initial {
 		return
@@ -580,15 +605,20 @@ func (m *locks) violate(events []int64, format string, args ...any) {
 	}
 }
 
-// verdict returns the violation, with how often its like occurred.
-func (m *locks) verdict() *Violation {
+// verdict returns the violation, with how often its like occurred; when inconclusive
+// it says what could not be judged.
+func (m *locks) verdict() (Outcome, *Violation) {
+	if m.found == nil && m.doubt != nil {
+		return Inconclusive, m.doubt
+	}
 	if m.found != nil && m.intruded > 1 {
 		m.found.Message += fmt.Sprintf("; in all, %d grants lie within another client's proven hold", m.intruded)
 	}
-	if m.found != nil {
-		m.found.NoPartial = "holds are compared by their times, and no order of the operations is sought: the two holds that exclude each other are the whole proof"
+	if m.found == nil {
+		return Satisfied, nil
 	}
-	return m.found
+	m.found.NoPartial = "holds are compared by their times, and no order of the operations is sought: the two holds that exclude each other are the whole proof"
+	return Violated, m.found
 }
 
 // sorted returns the indexes of ends that are known, in order, each once.

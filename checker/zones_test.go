@@ -272,7 +272,7 @@ func BenchmarkLeaseMillion(b *testing.B) {
 		n := emitLocks(260_000, m.observe)
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		if v := m.verdict(); v != nil {
+		if _, v := m.verdict(); v != nil {
 			b.Fatal(v.Message)
 		}
 		b.ReportMetric(float64(int64(after.HeapInuse)-int64(before.HeapInuse))/1024, "KiB-kept")
