@@ -222,9 +222,13 @@ var verdicts = []verdict{
 		L grant token=1 lease=a owner=A
 		L grant token=2 lease=a owner=A
 	`, "re-entry at #2 changed token 1, granted at #1, to 2 (orders/7)"},
-	{"renewal-keeps-token", "a re-entry by the holder under a new lease, its old one in force", timed, `
+	{"renewal-keeps-token", "another identity is another lease, which exclusive-grant judges while the first is in force", timed, `
 		L grant token=1 lease=a owner=A expires=60
 		L grant token=2 lease=b owner=A expires=70
+	`, ""},
+	{"renewal-keeps-token", "a re-entry by the holder, its lease in force", timed, `
+		L grant token=1 owner=A expires=60
+		L grant token=2 owner=A expires=70
 	`, "re-entry by the holder at #2 changed token 1, granted at #1 and in force, to 2 (orders/7)"},
 	{"renewal-keeps-token", "after its lease ended the same client is granted anew", timed, `
 		L grant token=1 lease=a owner=A expires=60

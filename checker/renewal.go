@@ -129,7 +129,7 @@ func (m *renewals) grants(in *Input, t *tenancy) bool {
 	case t.token == in.Token:
 		return m.violate([]int64{t.at, in.Index}, "a new grant at #%d kept token %d of the grant at #%d%s",
 			in.Index, in.Token, t.at, inside(in.ScopeName()))
-	case t.surelyOf(in) && t.inForce(in.Time):
+	case !known && t.surelyOf(in) && t.inForce(in.Time):
 		return m.violate([]int64{t.at, in.Index}, "re-entry by the holder at #%d changed token %d, granted at #%d and in force, to %d%s",
 			in.Index, t.token, t.at, in.Token, inside(in.ScopeName()))
 	}
