@@ -31,6 +31,8 @@ type Watch struct {
 	steps  int
 	memory []leaf
 	large  bool
+	sum    uint64 // a hash of what memory was made of
+	summer summer
 	values []int64 // that were to be written so far
 	tokens []Token
 }
@@ -197,7 +199,10 @@ func (w *Watch) On(h sim.Handler) sim.Handler {
 }
 
 // look reads the store without asking who changed what.
-func (w *Watch) look(p *sim.Proc, s *served) { w.memory, w.large = snapshot(p, s.store) }
+func (w *Watch) look(p *sim.Proc, s *served) {
+	w.sum = w.summer.of(p, s.store)
+	w.memory, w.large = snapshot(p, s.store)
+}
 
 // begin notes that the store gets a request.
 func (w *Watch) begin(s *served, k *work) {
@@ -213,6 +218,9 @@ func (w *Watch) begin(s *served, k *work) {
 // step finds out what the task p has changed since the last step, for the requests
 // that are open. own is the one that p serves; nil: none.
 func (w *Watch) step(p *sim.Proc, s *served, open []*work, own *work) {
+	if !w.large && w.sum == w.summer.of(p, s.store) {
+		return // as mostly
+	}
 	before := w.memory
 	w.look(p, s)
 	if w.large {
@@ -453,7 +461,7 @@ func (x *reader) entries(v reflect.Value, path, class string, depth int) {
 
 // follow reads what a pointer points to, once.
 func (x *reader) follow(v reflect.Value, path, class string, depth int) {
-	if home := v.Type().Elem().PkgPath(); v.IsNil() || home == simPackage || home == "time" {
+	if v.IsNil() || !inside(v.Type().Elem()) {
 		return
 	}
 	if x.seen == nil {
@@ -470,11 +478,92 @@ var simPackage = reflect.TypeFor[sim.Mutex]().PkgPath()
 
 func (x *reader) fields(v reflect.Value, path, class string, depth int) {
 	t := v.Type()
-	if t.PkgPath() == simPackage || t.PkgPath() == "sync" {
+	if !inside(t) {
 		return
 	}
 	for i := range v.NumField() {
 		name := "." + t.Field(i).Name
 		x.read(v.Field(i), path+name, class+name, depth+1)
 	}
+}
+
+// summer hashes what can be reached from a value, as a reader reads it. It tells whether
+// reading it once more is worth the while: that costs fifty times as much.
+type summer struct {
+	seen []reflect.Value // pointers
+	left int             // values that it still looks at
+}
+
+// of hashes a store and its disk.
+func (x *summer) of(p *sim.Proc, s StoreServer) uint64 {
+	x.seen, x.left = x.seen[:0], manyLeaves
+	h := x.sum(reflect.ValueOf(s), 0)
+	d := p.Disk()
+	d.Keys(func(key string) bool {
+		v, _ := d.Get(key)
+		h = sim.Mix(sim.MixString(h, key), x.sum(reflect.ValueOf(v), 0))
+		return true
+	})
+	d.Log(func(v any) bool {
+		h = sim.Mix(h, x.sum(reflect.ValueOf(v), 0))
+		return true
+	})
+	return h
+}
+
+func (x *summer) sum(v reflect.Value, depth int) uint64 {
+	if x.left--; x.left < 0 || depth > deepest {
+		return 0
+	}
+	switch k := v.Kind(); {
+	case k == reflect.Bool:
+		return 1 + b2u(v.Bool())
+	case v.CanInt():
+		return sim.Scramble(uint64(v.Int()))
+	case v.CanUint() && k != reflect.Uintptr:
+		return sim.Scramble(v.Uint())
+	case v.CanFloat():
+		return sim.MixString(1, strconv.FormatFloat(v.Float(), 'g', -1, 64))
+	case k == reflect.String:
+		return sim.MixString(2, v.String())
+	case k == reflect.Pointer && x.follows(v):
+		return 1 + x.sum(v.Elem(), depth+1)
+	case k == reflect.Interface && !v.IsNil():
+		return x.sum(v.Elem(), depth+1)
+	case k == reflect.Struct && inside(v.Type()):
+		h := uint64(3)
+		for i := range v.NumField() {
+			h = sim.Mix(h, x.sum(v.Field(i), depth+1))
+		}
+		return h
+	case k == reflect.Slice, k == reflect.Array:
+		h := uint64(v.Len())
+		for i := range v.Len() {
+			h = sim.Mix(h, x.sum(v.Index(i), depth+1))
+		}
+		return h
+	case k == reflect.Map:
+		h := uint64(v.Len())
+		for m := v.MapRange(); m.Next(); { // in any order: a sum
+			h += sim.Mix(x.sum(m.Key(), depth+1), x.sum(m.Value(), depth+1))
+		}
+		return h
+	}
+	return 0
+}
+
+// follows reports whether to read what v points to, which is read once.
+func (x *summer) follows(v reflect.Value) bool {
+	if v.IsNil() || !inside(v.Type().Elem()) || slices.ContainsFunc(x.seen, func(o reflect.Value) bool { return o.Type() == v.Type() && v.Equal(o) }) {
+		return false
+	}
+	x.seen = append(x.seen, v)
+	return true
+}
+
+// inside reports whether a struct of type t is a part of a store: locks and clocks are
+// not.
+func inside(t reflect.Type) bool {
+	home := t.PkgPath()
+	return home != simPackage && home != "sync" && home != "time"
 }
