@@ -540,6 +540,9 @@ func (x *explainer) serverText(i int) string {
 	case history.Apply:
 		return x.applyText(i)
 	case history.Reject:
+		if e.Highest == 0 { // nothing is told
+			return fmt.Sprintf("%s refused %s with %s", server(e), x.name(e), x.tokenOf(e))
+		}
 		return fmt.Sprintf("%s refused %s with %s: its greatest was %d", server(e), x.name(e), x.tokenOf(e), e.Highest)
 	case history.Raised:
 		if before := x.fenceBefore(i); e.Highest == e.Token && e.Token < before {

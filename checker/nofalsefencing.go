@@ -57,8 +57,12 @@ func (b *base) rejects(in *Input, g *granted) bool {
 	if g.token == 0 || g.token != in.Token || !sameLease(g.lease, in.lease()) {
 		return false
 	}
-	return b.violate([]int64{g.at, in.Index}, "token %d rejected at #%d (greatest %d) though it is the latest grant, of #%d%s",
-		in.Token, in.Index, in.Highest, g.at, inside(in.Resource))
+	greatest := ""
+	if in.Highest != 0 {
+		greatest = " (greatest " + in.Highest.String() + ")"
+	}
+	return b.violate([]int64{g.at, in.Index}, "token %d rejected at #%d%s though it is the latest grant, of #%d%s",
+		in.Token, in.Index, greatest, g.at, inside(in.Resource))
 }
 
 func (m *falseFencing) AppendKey(b []byte) []byte {

@@ -331,6 +331,10 @@ func (s *served) note(p *sim.Proc, b *book, w *work, reply Reply) {
 		greatest = now.highest
 	case history.Raised:
 		greatest = w.Token // unless the store is seen to keep a greater one
+	case history.Reject:
+		if greatest <= w.Token {
+			greatest = 0 // it knows of another: one of unknown outcome
+		}
 	}
 	e := note(&s.told, f, w.Op)
 	e.Resource, e.Token, e.Lease, e.Owner = w.Resource, w.Token, w.Lease, w.Client

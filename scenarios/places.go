@@ -256,6 +256,8 @@ func (g *greatest) note(e *history.Event) {
 		g.ever[i] = max(g.ever[i], g.tokens[i])
 		if e.Highest = g.ever[i]; effective(e) {
 			e.Highest = g.tokens[i] // what accepts shows what is known now
+		} else if e.F == history.Reject && e.Highest <= e.Token {
+			e.Highest = 0 // it knows of another: one of unknown outcome
 		}
 	}
 }

@@ -299,6 +299,56 @@ func TestStoresSay(t *testing.T) {
 	}
 }
 
+// quorum is right: three replicas, of which some are not reached. Where too few took a
+// write, nobody knows what becomes of it.
+type quorum struct {
+	r    [3]row
+	lies bool // it calls stale what one replica took
+}
+
+func (s *quorum) each(p *sim.Proc, r model.Request, take func(x *row)) model.Reply {
+	took, stale := 0, 0
+	for i := range s.r {
+		p.Yield("ask a replica")
+		switch {
+		case p.Choose("a replica is not reached", 8) == 1:
+		case r.Token < s.r[i].Token:
+			stale++
+		default:
+			s.r[i].Token = r.Token
+			take(&s.r[i])
+			took++
+		}
+	}
+	switch {
+	case took >= 2:
+		return model.OK(r.Value)
+	case took == 0 && stale > 0 || s.lies:
+		return model.Stale(0)
+	}
+	return model.Unknown()
+}
+
+func (s *quorum) Raise(p *sim.Proc, r model.Request) model.Reply {
+	return s.each(p, r, func(*row) {})
+}
+
+func (s *quorum) Write(p *sim.Proc, r model.Request) model.Reply {
+	return s.each(p, r, func(x *row) { x.Value = r.Value })
+}
+
+// TestUnknown: a store that does not know says so, and is not held to an outcome.
+func TestUnknown(t *testing.T) {
+	for _, sc := range []string{"textbook", "check-apart", "self-fencing", "token-regress"} {
+		for _, lies := range []bool{false, true} {
+			v, err := outcomeIn(t, sc, WithStore(func() model.StoreServer { return &quorum{lies: lies} }), WithSeeds(1000))
+			if got := brokenIn(v.failure); err != nil || (got == "") == lies {
+				t.Errorf("%s, lies %v: %v, %s", sc, lies, err, v.failure)
+			}
+		}
+	}
+}
+
 // accepting is a store without a fence.
 type accepting struct{ value int64 }
 
