@@ -60,7 +60,7 @@ func judgeRegister(name string, look *survey, opt Options, r *Report) error {
 
 // bytesPerConfiguration is what a configuration of a walk may cost, with all that is
 // tried from it when an operation ends.
-const bytesPerConfiguration = 1 << 20
+const bytesPerConfiguration = 2 << 20
 
 // registerJudge judges registers by walks and, where those do not tell, by
 // searches.

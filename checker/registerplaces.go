@@ -157,7 +157,7 @@ func (w *registerWalk) paths(c conf, from int32, at int64, f *forced, passed []i
 	passed = append(passed, from)
 	for _, kind := range w.cas {
 		k := &w.kinds[kind]
-		if k.from != from || slices.Contains(passed, k.to) {
+		if k.from != from || !w.usable(k) || slices.Contains(passed, k.to) {
 			continue
 		}
 		if n := w.fork(&c); w.take(&n, kind, at) {
@@ -171,7 +171,7 @@ func (w *registerWalk) paths(c conf, from int32, at int64, f *forced, passed []i
 // overwrites a value.
 func (w *registerWalk) write(c *conf, from int32, at int64, f *forced, then visit) {
 	begin := func(kind int32) {
-		if n := w.fork(c); w.take(&n, kind, at) {
+		if n := w.fork(c); w.usable(&w.kinds[kind]) && w.take(&n, kind, at) {
 			w.step(&n, from, kind, at)
 			w.paths(n, w.kinds[kind].to, at, f, nil, then)
 		}

@@ -51,6 +51,8 @@ type registerWalk struct {
 	beam     int  // the width once configurations were dropped; 0 before
 	doubt    bool // one may be missing that would explain more
 	calm     calm
+	tried    int  // configurations added at this end
+	thrifty  bool // mutations of unknown outcome are not used
 	searches bool // a cas was seen: porcupine has to confirm a violation
 }
 
@@ -210,20 +212,18 @@ func (w *registerWalk) end(c *call) bool {
 			return true
 		}
 		w.casOpen()
-		for i := range w.confs {
-			if o := &w.confs[i]; o.explains(q, c.invoked) {
+		w.branch(func(o *conf) {
+			if o.explains(q, c.invoked) {
 				w.add(w.fork(o))
 			} else {
 				w.force(o, &forced{call: c, kind: -1, q: q, before: never})
 			}
-		}
+		})
 	} else {
 		kind := w.kind(c)
 		w.kinds[kind].begun[0] = without(w.kinds[kind].begun[0], c.invoked)
 		w.casOpen()
-		for i := range w.confs {
-			w.mutate(&w.confs[i], kind, c)
-		}
+		w.branch(func(o *conf) { w.mutate(o, kind, c) })
 	}
 	w.widest = max(w.widest, len(w.next))
 	w.narrow()
@@ -237,6 +237,26 @@ func (w *registerWalk) end(c *call) bool {
 	return len(w.confs) > 0
 }
 
+// branch adds what each configuration becomes. Once some were dropped, mutations of
+// unknown outcome are used where nothing else will do.
+func (w *registerWalk) branch(become func(*conf)) {
+	w.tried = 0
+	for _, w.thrifty = range []bool{w.beam > 0, false} {
+		for i := range w.confs {
+			become(&w.confs[i])
+		}
+		if len(w.next) > 0 {
+			break
+		}
+	}
+	w.thrifty = false
+}
+
+// usable reports whether a mutation of a kind may be used.
+func (w *registerWalk) usable(k *kind) bool {
+	return len(k.begun[0]) > 0 || len(k.begun[1]) > 0 && !w.thrifty
+}
+
 // rest notes the end of a call as a calm moment if it is one.
 func (w *registerWalk) rest(c *call) {
 	if len(w.open)+len(w.lost) == 0 && len(w.confs) == 1 && !w.doubt {
@@ -244,11 +264,12 @@ func (w *registerWalk) rest(c *call) {
 	}
 }
 
-// narrow drops configurations where there are too many: those in which most
+// narrow drops configurations where there are too many, or they take too long: those in which most
 // operations have taken effect early. What is left still shows that the history can
 // be put in order, if it can; no longer that it cannot.
 func (w *registerWalk) narrow() {
-	if width := cmp.Or(w.beam, w.width); width == 0 || len(w.next) <= width {
+	width := cmp.Or(w.beam, w.width)
+	if width == 0 || len(w.next) <= width && (w.beam > 0 || w.tried <= 4*width) {
 		return
 	}
 	slices.SortStableFunc(w.next, func(a, b conf) int { return cmp.Compare(a.total()+len(a.taken), b.total()+len(b.taken)) })
@@ -432,6 +453,7 @@ func duplicate[T any](memory *[]T, list []T) []T {
 
 // add adds a configuration to the next ones, unless one of those stands for it.
 func (w *registerWalk) add(c conf) {
+	w.tried++
 	w.round(&c)
 	for i := range w.next {
 		if o := &w.next[i]; w.standsFor(o, &c) {
