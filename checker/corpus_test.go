@@ -131,34 +131,8 @@ func aimed(sc *scenarios.Scenario, d *dice) sim.Schedule {
 	return slices.CompactFunc(s, func(a, b sim.Decision) bool { return a.Key == b.Key })
 }
 
-// runners makes histories of trials, each in a world that is used again.
-type runners struct {
-	trials []trial
-	made   map[int]*scenarios.Runner
-}
-
-func newRunners() *runners {
-	return &runners{trials: trials(), made: map[int]*scenarios.Runner{}}
-}
-
-func (r *runners) close() {
-	for _, made := range r.made {
-		made.Close()
-	}
-}
-
-// record runs the trial of a seed and returns all that happened in it.
-func (r *runners) record(seed uint64) (specimen, error) {
-	n := int(seed % uint64(len(r.trials)))
-	t := r.trials[n]
-	runner := r.made[n]
-	if runner == nil {
-		var err error
-		if runner, err = scenarios.NewRunner(t.scenario, scenarios.Options{Defects: t.defect, Timing: t.timing, Properties: []string{}}); err != nil {
-			return specimen{}, err
-		}
-		r.made[n] = runner
-	}
+// record runs the trial at a seed and returns all that happened in it.
+func (t trial) record(runner *scenarios.Runner, seed uint64) specimen {
 	d := diceOf(seed, 1)
 	s := strategies[d.below(len(strategies))]
 	params, chooser := s.begin(t.scenario, d)
@@ -178,5 +152,5 @@ func (r *runners) record(seed uint64) (specimen, error) {
 			return e.F == history.Send || e.F == history.Deliver || e.F == history.Drop
 		})
 	}
-	return specimen{fmt.Sprintf("%s, %s, seed %d", t, s.name, seed), h}, nil
+	return specimen{fmt.Sprintf("%s, %s, seed %d", t, s.name, seed), h}
 }

@@ -99,6 +99,9 @@ type hold struct {
 	scope, client int32
 	granted               // at is the index of the acquisition's end
 	intruder      granted // an acquisition by another that lies after at
+	// former is set once its client has acquired another lease: it is kept while a
+	// renewal or release of its client is open, which may prove it.
+	former bool
 }
 
 // request is an operation on the coordinator that has not ended.
@@ -126,10 +129,19 @@ func (m *exclusiveUnaided) Observe(in *Input) bool {
 	}
 	r := m.open[i]
 	m.open = slices.Delete(m.open, i, i+1)
-	h := slices.IndexFunc(m.holds, func(h hold) bool { return h.scope == r.scope && h.client == r.client })
+	defer m.forget(r)
+	if in.Type == history.OK && r.f == history.Acquire {
+		m.acquired(in, r)
+		return false
+	}
+	is := func(former bool) func(hold) bool {
+		return func(h hold) bool { return h.former == former && h.isOf(r) && sameLease(h.lease, in.lease()) }
+	}
+	h := slices.IndexFunc(m.holds, is(false))
+	if h < 0 {
+		h = slices.IndexFunc(m.holds, is(true))
+	}
 	switch {
-	case in.Type == history.OK && r.f == history.Acquire:
-		m.acquired(in, r, h)
 	case in.Type == history.OK && h >= 0:
 		return m.proven(in, r, h)
 	case h >= 0 && (in.Type == history.Fail && r.f == history.Renew || in.Type == history.Info && r.f == history.Release):
@@ -139,15 +151,30 @@ func (m *exclusiveUnaided) Observe(in *Input) bool {
 	return false
 }
 
-func (m *exclusiveUnaided) acquired(in *Input, r request, mine int) {
+// isOf reports whether the hold is of the client and the scope of a request.
+func (h *hold) isOf(r request) bool { return h.scope == r.scope && h.client == r.client }
+
+// forget drops the former holds that no open request can prove.
+func (m *exclusiveUnaided) forget(r request) {
+	if !slices.ContainsFunc(m.open, func(o request) bool {
+		return o.scope == r.scope && o.client == r.client && o.f != history.Acquire
+	}) {
+		m.holds = slices.DeleteFunc(m.holds, func(h hold) bool { return h.former && h.isOf(r) })
+	}
+}
+
+func (m *exclusiveUnaided) acquired(in *Input, r request) {
 	var g granted
 	g.set(in)
-	if mine >= 0 {
-		h := &m.holds[mine]
+	if i := slices.IndexFunc(m.holds, func(h hold) bool { return h.isOf(r) && !h.former }); i >= 0 {
+		h := &m.holds[i]
 		if h.again(in) {
 			return // a re-entry: the hold goes on
 		}
-		m.holds = slices.Delete(m.holds, mine, mine+1)
+		h.former = true
+		if h.lease == 0 || in.lease() == 0 { // nothing would tell them apart
+			m.holds = slices.Delete(m.holds, i, i+1)
+		}
 	}
 	for i := range m.holds {
 		if h := &m.holds[i]; h.scope == r.scope && h.intruder.at == 0 && r.invoked > h.at {
@@ -160,9 +187,6 @@ func (m *exclusiveUnaided) acquired(in *Input, r request, mine int) {
 // proven judges a renewal or release that succeeded.
 func (m *exclusiveUnaided) proven(in *Input, r request, mine int) bool {
 	h := m.holds[mine]
-	if !sameLease(h.lease, in.lease()) {
-		return false
-	}
 	if r.f == history.Release {
 		m.holds = slices.Delete(m.holds, mine, mine+1)
 	}
@@ -208,7 +232,7 @@ func (m *exclusiveUnaided) AppendKey(b []byte) []byte {
 		k := appendText(nil, m.names.scopes.list[h.scope])
 		k = appendText(k, m.names.clients.list[h.client])
 		k = appendInt(k, int64(h.token))
-		k = appendLease(k, h.lease)
+		k = appendBool(appendLease(k, h.lease), h.former)
 		keys = append(keys, appendInt(appendInt(k, rank(h.at)), rank(h.intruder.at)))
 	}
 	b = appendSorted(b, keys)

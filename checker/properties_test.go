@@ -342,6 +342,16 @@ var verdicts = []verdict{
 		A invoke release op=3 token=1 lease=a
 		A ok release op=3 token=1 lease=a
 	`, "token 2 acquired at #4 inside the hold of token 1, acquired at #2 and proven by the release that began at #5 (orders/7)"},
+	{"exclusive-grant", "clients: the renewal of a lease is answered after its client acquired another one", timed, `
+		A invoke acquire op=1
+		A ok acquire op=1 token=1 lease=a
+		B invoke acquire op=2
+		B ok acquire op=2 token=2 lease=b
+		A.1 invoke acquire op=3 client=A
+		A.2 invoke renew op=4 token=1 lease=a client=A
+		A.1 ok acquire op=3 token=3 lease=c client=A
+		A.2 ok renew op=4 token=1 lease=a client=A
+	`, "token 2 acquired at #4 inside the hold of token 1, acquired at #2 and proven by the renew that began at #6 (orders/7)"},
 	{"exclusive-grant", "clients: a renewal that overlaps the grant may have come first", timed, `
 		A invoke acquire op=1
 		A ok acquire op=1 token=1 lease=a

@@ -20,8 +20,7 @@ func tokenOrder(p *past) opinion {
 			if !noted(before, history.Grant) || p.fence(before) != p.fence(g) {
 				continue
 			}
-			if repeats(g, before) || g.Lease == "" && before.Lease == "" && g.Token == before.Token &&
-				g.Owner == before.Owner && g.Owner != "" && p.inForce(before, i-1, g.Time) {
+			if p.repeats(g, before, i) {
 				break // a re-entry is no acquisition
 			}
 			if g.Token <= before.Token {
@@ -32,9 +31,14 @@ func tokenOrder(p *past) opinion {
 	return holds
 }
 
-// repeats reports whether a grant repeats an earlier one: the same lease again.
-func repeats(g, before *history.Event) bool {
-	return g.Lease != "" && g.Lease == before.Lease && g.Token == before.Token
+// repeats reports whether the grant at place i repeats an earlier one: the same lease, or
+// where none is named the same client's, is granted once more and was not over.
+func (p *past) repeats(g, before *history.Event, i int) bool {
+	if g.Token != before.Token || another(g.Owner, before.Owner) || another(g.Lease, before.Lease) {
+		return false
+	}
+	known := g.Lease != "" && before.Lease != ""
+	return (known || g.Owner == before.Owner) && p.inForce(before, i-1, 0)
 }
 
 // tokenOrderTold judges from the clients' view: an acquisition that began after
@@ -94,8 +98,12 @@ func renewalKeepsToken(p *past) opinion {
 			continue
 		}
 		latest := &p.events[g]
-		reentry := latest.Lease == e.Lease && e.Lease != "" || !another(latest.Lease, e.Lease) &&
-			latest.Owner == e.Owner && e.Owner != "" && p.inForce(latest, i-1, e.Time)
+		// A re-entry names the lease again; where none is named, its holder comes again.
+		again := latest.Owner == e.Owner && e.Owner != ""
+		if latest.Lease != "" && e.Lease != "" {
+			again = latest.Lease == e.Lease && !another(latest.Owner, e.Owner)
+		}
+		reentry := again && p.inForce(latest, i-1, e.Time)
 		switch {
 		case e.F == history.Renewed:
 			if own := p.latestOf(i, e); own != nil && own.Token != e.Token {
@@ -103,7 +111,7 @@ func renewalKeepsToken(p *past) opinion {
 			}
 		case e.F == history.Grant && reentry && e.Token != latest.Token:
 			return broken("#%d a re-entry turned token %d into token %d", e.Index, latest.Token, e.Token)
-		case e.F == history.Grant && !reentry && e.Token == latest.Token && e.Token != 0:
+		case e.F == history.Grant && e.Token == latest.Token && e.Token != 0 && !reentry && !p.repeats(e, latest, i):
 			return broken("#%d a new grant has token %d too", e.Index, e.Token)
 		}
 	}
@@ -293,7 +301,7 @@ func (p *past) repeated(a *operation) bool {
 
 // reentry reports whether b acquired once more the lease that a acquired.
 func (p *past) reentry(b, a *operation) bool {
-	return a.ClientName() == b.ClientName() && a.end.Lease == b.end.Lease
+	return a.ClientName() == b.ClientName() && (a.end.Lease == b.end.Lease || a.end.Lease == b.Lease)
 }
 
 // leaseIdentity: renew and release take effect only for the lease whose identity is
@@ -339,11 +347,14 @@ func leaseIdentityTold(p *past) opinion {
 		}
 		seen = holds
 		for _, o := range p.ops {
-			if o.F != history.Renew && o.F != history.Release || !o.ok() || o.Lease != released.Lease || o.ScopeName() != released.ScopeName() || !released.before(o) {
+			if o.F != history.Renew && o.F != history.Release || !o.ok() || o.Lease != released.Lease && o.end.Lease != released.Lease || o.ScopeName() != released.ScopeName() || !released.before(o) {
 				continue
 			}
 			if a := p.acquiredBy(o); a != nil && released.before(a) {
 				continue // the identity was given out once more
+			}
+			if another(o.Lease, o.end.Lease) || another(released.Lease, released.end.Lease) {
+				return opinion{} // which lease it was about is not known
 			}
 			return broken("#%d succeeded for lease %s, released at #%d", o.end.Index, o.Lease, released.end.Index)
 		}

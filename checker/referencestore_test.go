@@ -53,7 +53,7 @@ func noFalseFencing(p *past) opinion {
 // no other acquisition was open that may have been granted in between.
 func noFalseFencingTold(p *past) opinion {
 	for _, o := range p.ops {
-		if !o.stale() || o.Token == 0 {
+		if !o.F.IsStore() || !o.stale() || o.Token == 0 {
 			continue
 		}
 		for _, a := range p.ops {
@@ -178,7 +178,7 @@ func (p *past) knownGrant(r *history.Event, i int) bool {
 // scopeIsolationTold judges over completed operations.
 func scopeIsolationTold(p *past) opinion {
 	for _, r := range p.ops {
-		if !r.stale() {
+		if !r.F.IsStore() || !r.stale() {
 			continue
 		}
 		explained := p.knownGrant(&r.Event, r.until)
@@ -299,6 +299,10 @@ func (p *past) tellsGreatest(e *history.Event, i int) bool {
 	return false
 }
 
+// untoldOr reports whether a mutation may have left what was read: of a delete, and of a
+// note without a value, it is not known what that is.
+func untoldOr(v, read history.Value) bool { return v.Kind == history.Absent || v == read }
+
 // appliedBefore reports whether the store noted, before place i, that it applied o.
 func (p *past) appliedBefore(o *operation, i int) bool {
 	for j := range max(i, 0) {
@@ -321,26 +325,26 @@ func (p *past) served(s *history.Event, i int) bool {
 	if restart < 0 || s.Value.Kind == history.Absent {
 		return true
 	}
-	acknowledged, value := -1, p.init
+	acknowledged, value := -1, history.Value{}
 	for j := range i {
 		e := &p.events[j]
 		if o := p.op(e.Op); noted(e, history.Apply) && e.Resource == s.Resource && o != nil && o.ok() && o.until < i {
 			acknowledged, value = j, e.Value
 		}
 	}
-	if s.Value == value {
-		return true
+	if acknowledged < 0 || s.Value == value || value.Kind == history.Absent {
+		return true // nothing that must survive, or it did
 	}
 	for j := range i {
 		e := &p.events[j]
-		if noted(e, history.Apply) && e.Resource == s.Resource && e.Value == s.Value {
+		if noted(e, history.Apply) && e.Resource == s.Resource && untoldOr(e.Value, s.Value) {
 			if j > acknowledged {
 				return true
 			}
 		}
 	}
 	for _, o := range p.ops {
-		if o.F.IsMutation() && o.Resource == s.Resource && o.at < i && o.Value == s.Value && (!o.ok() || o.until > i) && !p.appliedBefore(o, acknowledged) {
+		if o.F.IsMutation() && o.Resource == s.Resource && o.at < i && untoldOr(o.Value, s.Value) && (!o.ok() || o.until > i) && !p.appliedBefore(o, acknowledged) {
 			return true
 		}
 	}
