@@ -200,7 +200,7 @@ func (m *lostUpdates) AppendKey(b []byte) []byte {
 	for _, t := range []*opTable[sighting]{&m.before, &m.seen} {
 		for i := range t.ops {
 			if o := &t.ops[i]; o.open && (t == &m.seen || m.seen.find(o.op) == nil) {
-				k := m.appendSighting(appendText(nil, m.names.clients.list[o.rec.client]), &o.rec)
+				k := m.appendSighting(appendInt(nil, o.op), &o.rec) // a later note may name it
 				keys = append(keys, appendBool(k, o.rec.answered))
 			}
 		}

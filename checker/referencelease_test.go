@@ -12,8 +12,11 @@ func tokenOrder(p *past) opinion {
 	}
 	for i := range p.events {
 		g := &p.events[i]
-		if !noted(g, history.Grant) || g.Token == 0 {
+		if !noted(g, history.Grant) {
 			continue
+		}
+		if g.Token == 0 {
+			return opinion{} // tokens count from 1: it has none
 		}
 		for j := i - 1; j >= 0; j-- {
 			before := &p.events[j]
@@ -199,7 +202,11 @@ func exclusiveGrant(p *past) opinion {
 // sameLease reports whether two notes of the lease manager are about one lease: its
 // identity and its owner tell, and where no identity is recorded the token.
 func sameLease(a, b *history.Event) bool {
-	if a.Lease != b.Lease || another(a.Owner, b.Owner) {
+	grants := noted(a, history.Grant) && noted(b, history.Grant)
+	switch {
+	case a.Lease != b.Lease:
+		return false
+	case another(a.Owner, b.Owner) && (a.Lease != "" || grants):
 		return false // an identity that two clients have is told apart by its owner
 	}
 	return a.Lease != "" || a.Token == b.Token || a.Token == 0 || b.Token == 0
@@ -262,7 +269,7 @@ func exclusiveGrantTold(p *past) opinion {
 		if a == nil {
 			continue
 		}
-		if a.end.Lease == "" && p.repeated(a) {
+		if a.end.Lease == "" && p.repeated(a) || another(proof.Lease, proof.end.Lease) {
 			return opinion{} // which acquisition it was is not known
 		}
 		seen = holds
@@ -350,11 +357,11 @@ func leaseIdentityTold(p *past) opinion {
 			if o.F != history.Renew && o.F != history.Release || !o.ok() || o.Lease != released.Lease && o.end.Lease != released.Lease || o.ScopeName() != released.ScopeName() || !released.before(o) {
 				continue
 			}
-			if a := p.acquiredBy(o); a != nil && released.before(a) {
-				continue // the identity was given out once more
-			}
 			if another(o.Lease, o.end.Lease) || another(released.Lease, released.end.Lease) {
 				return opinion{} // which lease it was about is not known
+			}
+			if a := p.acquiredBy(o); a != nil && released.before(a) {
+				continue // the identity was given out once more
 			}
 			return broken("#%d succeeded for lease %s, released at #%d", o.end.Index, o.Lease, released.end.Index)
 		}

@@ -70,7 +70,8 @@ func noFalseFencingTold(p *past) opinion {
 // last reports whether acquisition a is surely the last one when o ends.
 func (p *past) last(a, o *operation) bool {
 	for _, b := range p.ops {
-		other := b.F == history.Acquire && b != a && !b.failed() && p.fence(&b.Event) == p.fence(&a.Event)
+		failed := b.failed() && b.until < o.until
+		other := b.F == history.Acquire && b != a && !failed && p.fence(&b.Event) == p.fence(&a.Event)
 		done := b.ok() && b.before(a)
 		if other && !done && b.at < o.until {
 			return false
@@ -83,7 +84,7 @@ func (p *past) last(a, o *operation) bool {
 // read under that token.
 func givesUp(p *past) opinion {
 	for _, refused := range p.ops {
-		if !refused.stale() || refused.Token == 0 {
+		if !refused.F.IsStore() || !refused.stale() || refused.Token == 0 {
 			continue
 		}
 		if another(refused.Lease, refused.end.Lease) {
@@ -318,8 +319,11 @@ func (p *past) appliedBefore(o *operation, i int) bool {
 func (p *past) served(s *history.Event, i int) bool {
 	restart := -1
 	for j := range i {
-		if e := &p.events[j]; noted(e, history.Restart) && e.Process == s.Process {
+		switch e := &p.events[j]; {
+		case noted(e, history.Restart) && e.Process == s.Process:
 			restart = j
+		case noted(e, history.Apply) && e.Resource == s.Resource:
+			restart = -1 // what it left is what was written since
 		}
 	}
 	if restart < 0 || s.Value.Kind == history.Absent {

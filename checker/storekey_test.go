@@ -368,7 +368,7 @@ func TestEqualKeysBehaveEquallyInAStore(t *testing.T) {
 			if met++; !s.Suspicious() {
 				lively++
 			}
-			x, y := &walk{other.suite.Clone(), 7}, &walk{s.Clone(), 11}
+			x, y := &walk{suite: other.suite.Clone(), index: 7}, &walk{suite: s.Clone(), index: 11}
 			for range rapid.IntRange(1, 10).Draw(t, "suffix") {
 				e := w.next(t)
 				x.feed(e)
