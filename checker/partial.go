@@ -22,8 +22,13 @@ const (
 func (s *search) tellPartials(v *Violation, sp spec, calls []call) {
 	v.Partial = s.partials(sp, calls, v.Events[len(v.Events)-1])
 	if v.Partial == nil {
-		v.NoPartial = fmt.Sprintf("orders that explain a part of the operations are sought where there are at most %d, and told when they are found within %d steps", partialCalls, partialSteps)
+		v.NoPartial = noPartial()
 	}
+}
+
+// noPartial says why there are no partial linearizations.
+func noPartial() string {
+	return fmt.Sprintf("orders that explain a part of the operations are sought where there are at most %d, and told when they are found within %d steps", partialCalls, partialSteps)
 }
 
 // partials are the orders of as many calls as possible, of those that the history

@@ -148,7 +148,7 @@ func (j *registerJudge) confirmed(r *register, place int32) (bool, error) {
 			c.outcome = failed // the walk knows that it will have no effect
 		}
 	}
-	ok, spent := j.search.check(registerSpec(r.walk.calm.value), calls, until)
+	ok, spent := j.search.check(registerSpec(j.init).from(r.walk.calm.value), calls, until)
 	return !ok && !spent, nil
 }
 
@@ -158,10 +158,14 @@ const longPartial = 200
 // tellPartials tells how far an explanation gets of a register that is violated: from
 // the beginning, or of a longer history from the last calm moment.
 func (j *registerJudge) tellPartials(r *register, place int32) error {
+	if j.search.steps > partialSteps { // as many as it took to confirm that there is no order
+		r.found.NoPartial = noPartial()
+		return nil
+	}
 	calls, err := j.calls(partialCalls+1, func(scope int32, _ int64) bool { return scope == place })
 	sp := registerSpec(j.init)
 	if err == nil && len(calls) > longPartial {
-		sp = registerSpec(r.walk.calm.value)
+		sp = registerSpec(j.init).from(r.walk.calm.value)
 		calls, err = j.calls(partialCalls+1, func(scope int32, at int64) bool { return scope == place && at > r.walk.calm.at })
 	}
 	if err == nil {
@@ -251,6 +255,12 @@ func registerSpec(init history.Value) spec {
 			return hashValue(v)
 		},
 	}
+}
+
+// from is the specification of what goes on in a state.
+func (sp spec) from(state any) spec {
+	sp.init = state
+	return sp
 }
 
 func registerStep(v history.Value, c *call, o outcome, init history.Value) (bool, history.Value) {

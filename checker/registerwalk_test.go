@@ -221,6 +221,34 @@ func TestRegistersApart(t *testing.T) {
 	}
 }
 
+// TestCalm: what comes after a calm moment begins with the value of that moment, and
+// a delete restores the value that was there before the history.
+func TestCalm(t *testing.T) {
+	h := parse(t, history.Header{}, `
+		A invoke cas op=1 expect=nil value=6
+		A ok cas op=1
+		B invoke write op=2 value=7
+		B info write op=2
+		A invoke delete op=3
+		A ok delete op=3
+		A invoke read op=4
+		A ok read op=4 value=6
+	`)
+	survey, _ := look(history.Header{}, EventsOf(h))
+	j := registerJudge{registers: newRegisters("register", newNames(false), history.NilValue, evidence{}, survey.endless), events: EventsOf(h)}
+	j.search = search{property: "register", names: j.names, config: Config{Memory: DefaultMemory}}
+	for i := range h.Events {
+		j.observe(&h.Events[i])
+	}
+	r := &j.scopes[0]
+	if want := (calm{2, history.IntValue(6)}); r.walk.calm != want || r.found == nil {
+		t.Fatalf("expected the calm moment %v and a violation, found %v, %v", want, r.walk.calm, r.found)
+	}
+	if ok, err := j.confirmed(r, 0); !ok || err != nil {
+		t.Errorf("expected porcupine to confirm %s, found %v, %v", r.found.Message, ok, err)
+	}
+}
+
 // TestRepeatedValues: no search is needed where values are written again while they
 // may still be read.
 func TestRepeatedValues(t *testing.T) {
