@@ -10,8 +10,8 @@ var exclusiveBelief = Property{
 	Name:      "exclusive-belief",
 	Guarantee: "Within the declared clock bound, no two holders believe at the same true time.",
 	Doc: "Watches the holders' believe and disbelieve notes: a belief lasts until its holder gives it up or its deadline " +
-		"comes, in true time, or the process that noted it crashes. Outside the declared bounds on clocks this is expected to break. In untimed runs " +
-		"deadlines mean nothing, and it is not judged.",
+		"comes, in true time, or the process that noted it crashes. Outside the declared bounds on " +
+		"clocks this is expected to break. In untimed runs deadlines mean nothing, and it is not judged.",
 	Timed: true, Bounded: true,
 	Unaided: "no",
 	watch:   func(View) []interest { return notes(history.Believe, history.Disbelieve, history.Crash) },
@@ -56,7 +56,7 @@ func (m *believers) Observe(in *Input) bool {
 	return false
 }
 
-// crashes ends the beliefs of a process, whatever lines of operations it runs.
+// crashes ends all beliefs of the process that crashed.
 func (m *believers) crashes(in *Input) {
 	for _, clients := range m.scopes {
 		for i := range clients {

@@ -540,7 +540,7 @@ func (x *explainer) serverText(i int) string {
 	case history.Apply:
 		return x.applyText(i)
 	case history.Reject:
-		if e.Highest == 0 { // nothing is told
+		if e.Highest == 0 { // the store did not say
 			return fmt.Sprintf("%s refused %s with %s", server(e), x.name(e), x.tokenOf(e))
 		}
 		return fmt.Sprintf("%s refused %s with %s: its greatest was %d", server(e), x.name(e), x.tokenOf(e), e.Highest)

@@ -55,7 +55,7 @@ type unapplied struct {
 	resource int32
 	value    history.Value
 	applied  bool
-	unknown  bool // its client waits no longer
+	unknown  bool // its outcome is unknown
 }
 
 type written struct {
@@ -175,8 +175,8 @@ func (m *survival) sinks(in *Input) bool {
 	}
 	switch {
 	case in.Highest == 0 && (f.token == 0 || !*tells || in.F == history.Reject || in.F != history.Served && in.Token != 0):
-		// Nothing is told: a refusal need not know the greatest token, and what is
-		// accepted with a token leaves one.
+		// Neither tells the fence: a refusal need not name the greatest token, and an
+		// accepted operation raises the fence to its own.
 	case in.Highest == 0:
 		return m.violate([]int64{f.at, in.Index}, "the store's greatest token was %d at #%d and it has none at #%d%s",
 			f.token, f.at, in.Index, inside(in.Resource))

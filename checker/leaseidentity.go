@@ -39,7 +39,7 @@ type identities struct {
 	asked     opTable[presented] // by number
 	dropped   bool               // some were not remembered
 	ended     leaseTable[int64]  // where each lease ended
-	undecided *Violation         // the first note that what was forgotten may concern
+	undecided *Violation         // the first note that may be about what was forgotten
 }
 
 // presented is a request to renew, to release or to enter again, with answers also
@@ -141,7 +141,8 @@ func (m *identities) ends(in *Input) {
 	}
 }
 
-// judge judges a renewal or release that took effect.
+// judge judges a renewal or release that took effect, and reports whether it breaks
+// the guarantee.
 func (m *identities) judge(in *Input) bool {
 	if m.aided && m.strange(in) {
 		return true
@@ -175,7 +176,7 @@ func (m *identities) beganBefore(in *Input, index int64) bool {
 	return a.rec.at < index
 }
 
-// answered forgets a request that has its answer: without notes nothing more is told of it.
+// answered forgets a request that has its answer: without notes no later event is about it.
 func (m *identities) answered(in *Input) {
 	if a := m.asked.find(in.Op); a != nil {
 		m.asked.remove(a)
@@ -200,7 +201,7 @@ func (m *identities) strange(in *Input) bool {
 		a.rec.at, in.Index, inside(in.Resource))
 }
 
-// doubt notes that what was forgotten may concern an event.
+// doubt notes that an event may be about something that was forgotten.
 func (m *identities) doubt(in *Input, forgot bool, what string, bound int) {
 	if forgot && m.undecided == nil {
 		m.undecided = newViolation(m.property, []int64{in.Index}, "undecided: a lease was %s at #%d, and of the %s only the first %d are remembered%s",

@@ -23,8 +23,8 @@ func lower(t *testing.T, bound *int, to int) {
 	t.Cleanup(func() { *bound = before })
 }
 
-// As many ended leases as the bound are remembered. Of what comes after, only a note
-// that may concern a forgotten one is not judged.
+// TestEndedLeasesAreBounded: as many ended leases as the bound are remembered. After
+// that, only a note that may concern a forgotten lease is not judged.
 func TestEndedLeasesAreBounded(t *testing.T) {
 	lower(t, &manyLeases, 3)
 	expire := func(n int) (text string) {
@@ -50,7 +50,7 @@ func TestEndedLeasesAreBounded(t *testing.T) {
 	}
 }
 
-// Requests are remembered up to a bound too.
+// TestRequestsAreBounded: requests are remembered up to a bound too.
 func TestRequestsAreBounded(t *testing.T) {
 	lower(t, &manyAsked, 2)
 	const two = "A invoke renew op=1 lease=a\nA ok renew op=1 lease=a\nA invoke renew op=2 lease=a\nA ok renew op=2 lease=a\n"
@@ -75,7 +75,8 @@ func TestRequestsAreBounded(t *testing.T) {
 	}
 }
 
-// Of as many leases as the bound the tokens are remembered, besides each scope's latest.
+// TestTokensOfLeasesAreBounded: the tokens of as many leases as the bound are
+// remembered, besides each scope's latest.
 func TestTokensOfLeasesAreBounded(t *testing.T) {
 	lower(t, &manyLeases, 2)
 	grant := func(n int) (text string) {

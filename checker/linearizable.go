@@ -71,7 +71,7 @@ type linearizability struct {
 	unrecorded []call     // effects of operations that were not recorded
 	failed     *Violation // what the witness could not explain; nil while it holds
 	placed     bool       // failed quotes the store's notes
-	blind      bool       // there are operations, and will be no notes
+	unnoted    bool       // there are operations, and will be no notes
 	reads      readPolicy // what the notes say so far
 
 	searched bool // result is the final judgement
@@ -135,7 +135,7 @@ func newLinearizability(e *env) *linearizability {
 }
 
 func (m *linearizability) Reset() {
-	m.broken, m.failed, m.placed, m.blind, m.reads, m.searched = nil, nil, false, false, readsUndecided, false
+	m.broken, m.failed, m.placed, m.unnoted, m.reads, m.searched = nil, nil, false, false, readsUndecided, false
 	clear(m.fences)
 	clear(m.values)
 	m.open.reset()
@@ -151,7 +151,7 @@ func (m *linearizability) Verdict() (Outcome, *Violation) {
 		return Violated, m.broken
 	case m.failed != nil:
 		return Inconclusive, m.failed
-	case m.blind:
+	case m.unnoted:
 		return Inconclusive, newViolation(m.property, nil, "not judged before the end: the history has no notes of the store")
 	}
 	return Satisfied, nil
@@ -171,7 +171,7 @@ func (m *linearizability) Observe(in *Input) bool {
 	return m.broken != nil
 }
 
-// over reports that nothing more need be known: the guarantee is broken, or the
+// over reports whether no further event matters: the guarantee is broken, or the
 // witness has failed inside a search that judges the path by running it again.
 func (m *linearizability) over() bool { return m.broken != nil || m.failed != nil && m.config.Forget }
 
@@ -181,7 +181,7 @@ func (m *linearizability) begin(in *Input) {
 		m.fail(in, false, "operation %d invoked at #%d was not over", in.Op, in.Index)
 	}
 	e.rec.begin(in, m.names)
-	m.blind = !m.config.View.Store
+	m.unnoted = !m.config.View.Store
 }
 
 func (m *linearizability) end(in *Input) {
@@ -324,8 +324,8 @@ func (m *linearizability) note(in *Input) {
 // tell it.
 var untold = history.Value{Kind: history.Raw + 1}
 
-// unknownEffect steps the effect of an operation that was not recorded. Nobody
-// waited for it, so that it happened where it was noted.
+// unknownEffect steps the effect of an operation that was not recorded. It has neither
+// invoke nor end, so that it takes effect at its note.
 func (m *linearizability) unknownEffect(in *Input) {
 	var c call
 	c.happen(in, m.names)
@@ -495,7 +495,7 @@ func (m *linearizability) AppendKey(b []byte) []byte {
 	if m.failed != nil || m.broken != nil {
 		return append(b, ended)
 	}
-	b = append(appendBool(b, m.blind), byte(m.reads))
+	b = append(appendBool(b, m.unnoted), byte(m.reads))
 	fences := m.names.fences()
 	for _, i := range fences.order() {
 		if int(i) < len(m.fences) && m.fences[i].token != 0 {
@@ -557,8 +557,7 @@ func (m *linearizability) finish() (Outcome, *Violation, int64) {
 	return m.result.Outcome, m.result.Violation, m.result.Steps
 }
 
-// excuse takes away the refusals that a grant justifies: what was accepted need not
-// explain them.
+// excuse drops the refusals that a grant justifies: they need no accepted token.
 func (m *linearizability) excuse(calls []call) {
 	for i := range calls {
 		c := &calls[i]

@@ -442,9 +442,9 @@ var lockVerdicts = []struct {
 	`, ""},
 }
 
-// Of what one client acquired and never released a bounded number is kept, and
-// whoever asks for the others makes the judgement inconclusive. Released leases are
-// remembered, up to a bound of their own.
+// TestLocksAreBounded: a bounded number of the leases that one client acquired and
+// never released is kept. An operation on one of the others makes the judgement
+// inconclusive. Released leases are remembered, up to a bound of their own.
 func TestLocksAreBounded(t *testing.T) {
 	before := manyHolds
 	manyHolds = 2

@@ -36,11 +36,11 @@ func Models() []Model { return append([]Model(nil), models...) }
 type Options struct {
 	// Model names one of [Models]; empty guesses it from the operations.
 	Model string
-	// Init is the value of every resource before the first event. When it is absent
-	// that is taken to be nil, and a verdict that hangs on it says so.
+	// Init is the value of every resource before the first event. Absent means nil, and
+	// a verdict that depends on it says so.
 	Init history.Value
 	// FailedCAS says that a cas which failed without a reason found another value
-	// than it expected. Else a failure says nothing of what was found.
+	// than it expected. Otherwise a failure says nothing about the value.
 	FailedCAS bool
 	// Memory bounds each search for a linearization, in bytes; 0 means
 	// [DefaultMemory].
@@ -54,7 +54,7 @@ type Report struct {
 	// Advice names a model that would say more or less, after a guess between
 	// several; empty when there is none.
 	Advice string
-	// Notes are sentences about how the history was read, where the verdict hangs
+	// Notes are sentences about how the history was read, where the verdict depends
 	// on it, and about what was not judged.
 	Notes []string
 	// Operations counts the invocations of clients that were judged.
@@ -234,8 +234,8 @@ type survey struct {
 	reentrant  reentry
 	lock       string // the only name of a lock
 	locks      int    // 0 or 1 name, or more
-	unnamed    bool   // some data say not what they are
-	// endless is the indexes at which operations on registers begin that never end.
+	unnamed    bool   // some operations on data name no resource
+	// endless holds the indexes of the invokes of operations on registers that never end.
 	endless []int64
 }
 
@@ -292,7 +292,7 @@ func (s *survey) awaits(open *opTable[int64], e *history.Event) {
 	}
 }
 
-// protect notes what the lock is called that data without a name can be under.
+// protect notes the name of the lock that protects data without a name.
 func (s *survey) protect(e *history.Event) {
 	switch name := e.ScopeName(); {
 	case e.F.IsLease() && e.Type != history.Note && name != "":
@@ -318,7 +318,7 @@ func (s *survey) guess() (string, error) {
 	case lease && !data && !noted && !s.tokens:
 		return leaseModel.Name, nil
 	case lease && !noted && !s.tokens && !s.leases && !s.seen[history.Renew] && s.header.TTL == 0:
-		return mutexModel.Name, nil // what is written under a lock alone takes it for one
+		return mutexModel.Name, nil // no token and no term: the lock is a mutex
 	case lease && !noted && !s.tokens && !s.leases:
 		return leaseModel.Name, nil
 	case s.tokens || s.leases || noted:

@@ -146,7 +146,7 @@ func (m *falseFencingUnaided) ends(in *Input, c *certainty) {
 		m.open.remove(o)
 	}
 	if in.Type == history.Info {
-		return // granted or not, now or later: it counts as open for ever
+		return // it may be granted at any later time: it counts as open for ever
 	}
 	if c.open = max(0, c.open-1); in.Type == history.Fail || c.latest.again(in) {
 		return

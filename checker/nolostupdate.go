@@ -35,7 +35,7 @@ type lostUpdates struct {
 	resources []resourceState
 	seen      opTable[sighting] // of the last operations, at most manySeen
 	before    opTable[sighting] // of as many before these
-	forgot    bool              // there were more
+	forgot    bool              // some before these were dropped
 	based     opTable[int64]    // the basis of mutations that were not applied
 	undecided *Violation        // a mutation whose basis may have been forgotten
 }
@@ -83,7 +83,7 @@ type sighting struct {
 	client   int32
 	version  int64 // of the resource, after it
 	at       int64
-	answered bool // its client has its answer: no copy of it changes what that told
+	answered bool // its client has the answer: a copy that arrives later does not change it
 }
 
 func (m *lostUpdates) Verdict() (Outcome, *Violation) {
@@ -162,7 +162,8 @@ func (m *lostUpdates) find(op int64) *opEntry[sighting] {
 	return m.before.find(op)
 }
 
-// judge judges a mutation that was based on an operation.
+// judge judges a mutation that was based on an operation, and reports whether it breaks
+// the guarantee.
 func (m *lostUpdates) judge(in *Input, r *resourceState, basis int64, resource int32) bool {
 	o := m.find(basis)
 	if o == nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Of the operations on the store at least as many as the bound are remembered. A
-// mutation that was based on an older one is not judged, and that is said.
+// TestSeenOperationsAreBounded: at least as many operations on the store as the bound
+// are remembered. A mutation that was based on an older one is inconclusive.
 func TestSeenOperationsAreBounded(t *testing.T) {
 	lower(t, &manySeen, 3)
 	const late = "store apply op=90 token=1 owner=A\n"

@@ -8,12 +8,12 @@ import (
 	"staleproof/model/history"
 )
 
-// How a history is read decides its verdict now and then: what was there at first,
-// what a failed cas did, what a model leaves out. The notes of a report say where
-// that is so, and name the option that decides.
+// Some verdicts depend on how the history is read: the initial value, what a failed
+// cas did, what a model leaves out. The notes of a report say where that is so, and
+// name the option that decides.
 
-// judgedAgain is how many operations a history has at most that is judged once
-// more, to find out whether its verdict hangs on an option.
+// judgedAgain bounds the operations of a history that is judged again to find out
+// whether its verdict depends on an option.
 const judgedAgain = 20_000
 
 // readings are the events as the judges take them. Data without a name are under
@@ -81,7 +81,7 @@ func (u *unsetReads) read(e *history.Event) *history.Event {
 	return e
 }
 
-// notes says what a reader of the verdict has to know of how it came about.
+// notes returns what the verdict depends on.
 func (s *survey) notes(m Model, opt Options, r *Report) error {
 	r.Operations = 0
 	data := s.beside(m)
@@ -135,8 +135,8 @@ func (s *survey) again(m Model, opt Options) (Outcome, error) {
 	return r.Outcome, err
 }
 
-// hangsOnInit notes that a history is violated for an initial value that nobody
-// named: with another one it is not, or at least the finding would be another.
+// hangsOnInit notes that a history is violated for an initial value that was not
+// given: with another one it is not violated, or the finding is another.
 func (s *survey) hangsOnInit(m Model, opt Options, r *Report) error {
 	if opt.Init.Kind != history.Absent || r.Outcome != Violated {
 		return nil
@@ -229,7 +229,7 @@ func (s *survey) found(v *Violation) (found history.Event, err error) {
 	return found, err
 }
 
-// hangsOnFailedCAS notes that it decides the verdict what a failed cas did.
+// hangsOnFailedCAS notes that the verdict depends on what a failed cas did.
 func (s *survey) hangsOnFailedCAS(m Model, opt Options, r *Report) error {
 	if s.failedCAS == 0 || s.beside(m) != &casRegisterModel && !slices.Contains([]string{registerModel.Name, casRegisterModel.Name}, m.Name) {
 		return nil
@@ -254,8 +254,8 @@ func (s *survey) hangsOnFailedCAS(m Model, opt Options, r *Report) error {
 	return err
 }
 
-// culprits names the failed write whose value was read all the same, where nobody
-// else can have written it.
+// culprits names the failed write whose value was read, where no other operation can
+// have written it.
 func (s *survey) culprits(opt Options, r *Report) error {
 	v := r.registerViolation()
 	if v == nil || s.view.Store {

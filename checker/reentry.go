@@ -7,8 +7,8 @@ import (
 )
 
 // reentry recognises a re-entrant lock: one that a client which holds it acquires
-// again, and then releases as often. A model that knows nothing of that would judge
-// it wrongly, for the first release frees nothing.
+// again, and then releases as often. A model of a plain lock would judge it wrongly,
+// because the first release does not free it.
 type reentry struct {
 	names names
 	open  opTable[int32]    // the scopes of open operations

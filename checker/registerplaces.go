@@ -107,7 +107,7 @@ func (w *registerWalk) while(c *conf, home int32, at int64, f *forced) {
 	}
 }
 
-// own lets a forced mutation take effect, and returns the value after it.
+// own makes the mutation of a call take effect, and returns the value after it.
 func (w *registerWalk) own(c *conf, slot int32, at int64, f *forced) int32 {
 	if f.kind >= 0 {
 		w.step(c, slot, f.kind, at)
@@ -152,7 +152,7 @@ func (w *registerWalk) paths(c conf, from int32, at int64, f *forced, passed []i
 		return
 	}
 	if w.beam > 0 && len(passed) > 0 {
-		return // nothing is lost that is not lost already
+		return // some configurations were dropped: longer walks are not tried
 	}
 	passed = append(passed, from)
 	for _, kind := range w.cas {

@@ -28,7 +28,7 @@ type register struct {
 	walk    *registerWalk
 	unclear bool       // porcupine has to judge it
 	found   *Violation // nil if no order is missing
-	over    bool       // it is unclear, or violated
+	over    bool       // it is unclear, or violated: the walk is not continued
 	waiting []turn
 	first   int // of those in waiting: the others have been taken
 	settled int // the first of waiting whose outcome is not known

@@ -52,7 +52,7 @@ type registerWalk struct {
 	doubt    bool // one may be missing that would explain more
 	calm     calm
 	tried    int  // configurations added at this end
-	thrifty  bool // mutations of unknown outcome are not used
+	thrifty  bool // mutations of unknown outcome are not used now
 	searches bool // a cas was seen: porcupine has to confirm a violation
 }
 
@@ -103,7 +103,7 @@ type spent struct {
 	most, least int
 }
 
-// mark is a number that is known of a thing.
+// mark is a moment, or a number, of a slot or a kind.
 type mark struct {
 	key int32
 	at  int64
@@ -142,7 +142,7 @@ func (w *registerWalk) kind(c *call) int32 {
 	return i
 }
 
-// newPlace finds room for an element.
+// newPlace returns the index of an unused element of s, which it extends if need be.
 func newPlace[T any](s *[]T, spare *[]int32) int32 {
 	if n := len(*spare); n > 0 {
 		i := (*spare)[n-1]
@@ -591,7 +591,7 @@ func (w *registerWalk) standsFor(c, o *conf) bool {
 	return true
 }
 
-// affords reports whether c can do with what is left of a kind whatever o can.
+// affords reports whether c has as many unused mutations of a kind left as o can need.
 func (w *registerWalk) affords(c, o *conf, kind int32) bool {
 	k, most, at := &w.kinds[kind], c.spentOn(kind).most, c.last
 	first, end := c.takenOf(kind)

@@ -55,7 +55,7 @@ func (c *call) begin(in *Input, n *names) {
 	}
 }
 
-// happen makes c, which is zero, the effect that the store noted of an operation that
+// happen sets c, which is zero, to the effect that the store noted of an operation that
 // was not recorded.
 func (c *call) happen(in *Input, n *names) {
 	c.begin(in, n)

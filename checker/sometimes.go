@@ -79,7 +79,7 @@ type facts struct {
 	accepted  []history.Token        // by fence: the store's greatest, as far as known
 	granted   []history.Token        // by fence: the coordinator's latest
 	believers [][]belief             // by scope
-	restarted []string               // processes that have done nothing of note since
+	restarted []string               // processes that were not seen to act since
 }
 
 // mutation is an operation that may yet change the store.

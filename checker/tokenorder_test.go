@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// While an acquisition is open, no token is forgotten that it may be answered with.
+// TestTokensOfOverlappingAcquisitionsAreRemembered: while an acquisition is open, no
+// token is forgotten that may answer it.
 func TestTokensOfOverlappingAcquisitionsAreRemembered(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("A invoke acquire op=1\n")
@@ -25,7 +26,8 @@ func TestTokensOfOverlappingAcquisitionsAreRemembered(t *testing.T) {
 	}
 }
 
-// A client may try again under any token that was refused before.
+// TestRefusedTokensAreRemembered: a client may try again under any token that was
+// refused before.
 func TestRefusedTokensAreRemembered(t *testing.T) {
 	var b strings.Builder
 	for i := range 2000 {
