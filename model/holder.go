@@ -264,7 +264,7 @@ func (h *Holder) Delete(ctx context.Context) error {
 	return h.failed(ctx, h.store.Delete(ctx, h.lease.Resource, h.lease))
 }
 
-// ready looks whether the holder may write.
+// ready returns an error if the holder may not write.
 func (h *Holder) ready(ctx context.Context) error {
 	if h.cfg.Defects.Has(RenewAndTrust) && h.holds {
 		l, err := h.coordinator.Renew(ctx, h.lease)

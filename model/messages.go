@@ -98,8 +98,8 @@ type Reply struct {
 	Highest    Token  // of a stale refusal
 	Owner      string // of a stale refusal: whose token that is
 	RetryAfter time.Duration
-	// Vague: Highest is not the greatest token that the answers of the store have shown,
-	// and is not recorded.
+	// Vague says that Highest is not the greatest token that the answers of the store
+	// have shown, and is not recorded.
 	Vague bool
 }
 

@@ -93,9 +93,9 @@ type served struct {
 	arrived int64   // requests
 	calls   [4]int64
 	told    history.Event
-	asked   bool   // inquire has begun
-	watch   *Watch // nil: nobody looks
-	// looked: the watch has seen the store as it was made.
+	asked   bool   // inquire was called
+	watch   *Watch // nil: the store is not watched
+	// looked says that the watch has seen the store as it was made.
 	looked bool
 }
 
@@ -141,7 +141,7 @@ type work struct {
 	noted bool
 	mark  sim.Mark
 	task  *sim.Proc // that serves it
-	// effect is what the request changed so far, while somebody watches, until it is noted.
+	// effect is what the request changed so far, until it is noted; nil without a watch.
 	effect *Effect
 }
 
@@ -204,7 +204,7 @@ func (s *served) recover(p *sim.Proc, b *book) {
 
 // inquire finds out, by reading, which of the mutations that a crash cut off took
 // effect, before anybody else is served. What each may have left is its token in the
-// fence: that is in the history as a raise of its own, of which nobody knows the outcome.
+// fence: that is in the history as a raise of its own, whose outcome is unknown.
 func (s *served) inquire(p *sim.Proc, b *book) {
 	if s.asked {
 		return

@@ -11,7 +11,7 @@ import (
 	"staleproof/sim"
 )
 
-// Watch sees in which steps of a run the requests of a user's store changed its memory
+// Watch finds in which steps of a run the requests of a user's store changed its memory
 // or its disk: the places where a write may have taken effect. It compares by value
 // what the store holds at the end of each step with what it held before: all that can
 // be reached from what newStore returned, through pointers, slices, maps, interfaces
@@ -45,7 +45,7 @@ type Effect struct {
 	From, At int64
 	f        history.F
 	traces   []trace
-	blind    bool  // the store was too large to be watched
+	large    bool  // the store was too large to be watched
 	readable bool  // the store can be read
 	said     Place // by Applied; the zero Place if it said nothing
 }
@@ -65,13 +65,13 @@ type trace struct {
 	others  bool // the task of another request did it
 	created bool // nothing was there
 	empty   bool // nothing, or a zero, is there now
-	sinks   bool // it was greater
+	lowered bool // it was greater
 	text    bool
 	value   bool // it is the value of the request
 	token   bool // it is the token of the request
 }
 
-// Habits are what runs show of the places where a store keeps things.
+// Habits is what runs show of where a store keeps its values and its tokens.
 type Habits struct {
 	classes map[string]*habit
 	shown   bool // there is a place where values are kept
@@ -113,7 +113,7 @@ func (e *Effect) Places(h *Habits) []Place {
 // Lowered reports whether e, a raise, was seen to set the fence of the store back.
 func (e *Effect) Lowered(h *Habits) bool {
 	for i := range e.traces {
-		if c := &e.traces[i]; c.own && c.token && c.sinks && h.of(c.class).fence() {
+		if c := &e.traces[i]; c.own && c.token && c.lowered && h.of(c.class).fence() {
 			return true
 		}
 	}
@@ -122,14 +122,14 @@ func (e *Effect) Lowered(h *Habits) bool {
 
 // Idle reports whether e changed nothing, in a store that was seen to change by others.
 func (e *Effect) Idle(h *Habits) bool {
-	return !e.blind && e.said.Step == 0 && len(e.traces) == 0 && h.shown
+	return !e.large && e.said.Step == 0 && len(e.traces) == 0 && h.shown
 }
 
 // seen lists the places where e was seen to take effect; none: that was not seen. Of a
 // store that can be read these are all that it may have been, since what others read
 // tells them apart; else those that tell most.
 func (e *Effect) seen(h *Habits) []Place {
-	if e.blind {
+	if e.large {
 		return nil
 	}
 	best, served := 0, true
@@ -190,7 +190,7 @@ func (e *Effect) rank(c *trace, x *habit) int {
 	return 0
 }
 
-// On makes a handler that [Serve] returned tell w what its store does.
+// On makes w watch the store of a handler that [Serve] returned.
 func (w *Watch) On(h sim.Handler) sim.Handler {
 	if x, ok := h.(interface{ self() *served }); ok {
 		x.self().watch = w
@@ -208,7 +208,7 @@ func (w *Watch) look(p *sim.Proc, s *served) {
 func (w *Watch) begin(s *served, k *work) {
 	from, _ := w.Now()
 	_, readable := s.store.(StoreReader)
-	k.effect = &Effect{Op: k.Op, f: k.F, From: from, blind: w.large, readable: readable}
+	k.effect = &Effect{Op: k.Op, f: k.F, From: from, large: w.large, readable: readable}
 	if k.F == history.Write {
 		w.values = append(w.values, k.Value)
 	}
@@ -219,14 +219,14 @@ func (w *Watch) begin(s *served, k *work) {
 // that are open. own is the one that p serves; nil: none.
 func (w *Watch) step(p *sim.Proc, s *served, open []*work, own *work) {
 	if !w.large && w.sum == w.summer.of(p, s.store) {
-		return // as mostly
+		return // nothing changed
 	}
 	before := w.memory
 	w.look(p, s)
 	if w.large {
 		for _, k := range open {
 			if k.effect != nil {
-				k.effect.blind = true
+				k.effect.large = true
 			}
 		}
 		return
@@ -272,7 +272,7 @@ func (w *Watch) learn(changed []difference) {
 	}
 }
 
-// says notes that the store said Applied; e is the note of it.
+// says notes a call of Applied; e is the note of it.
 func (w *Watch) says(k *work, e *history.Event) {
 	w.steps++
 	k.effect.At, k.effect.said = e.Index, Place{e.Index, e.Time, w.steps}
@@ -339,7 +339,7 @@ type difference struct {
 }
 
 func (d *difference) trace(k *work, own bool) trace {
-	return trace{class: d.class, sinks: d.before != nil && d.after != nil && d.before.num > d.after.num, own: own, created: d.before == nil, empty: d.after.empty(),
+	return trace{class: d.class, lowered: d.before != nil && d.after != nil && d.before.num > d.after.num, own: own, created: d.before == nil, empty: d.after.empty(),
 		text:  d.after != nil && d.after.kind == reflect.String,
 		value: k.F == history.Write && d.after.holds(k.Value), token: d.after.holds(int64(k.Token))}
 }
@@ -488,7 +488,7 @@ func (x *reader) fields(v reflect.Value, path, class string, depth int) {
 }
 
 // summer hashes what can be reached from a value, as a reader reads it. It tells whether
-// reading it once more is worth the while: that costs fifty times as much.
+// the store has to be read again, which costs fifty times as much.
 type summer struct {
 	seen []reflect.Value // pointers
 	left int             // values that it still looks at

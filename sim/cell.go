@@ -112,8 +112,8 @@ type part struct {
 	mem     uint64 // what determines the process's memory, if it is no Stater
 	value   any
 	held    []Name
-	locks   []*Mutex // that a task came to in this life; those that are free may be missing
-	lent    bool     // Proc.Disk was called in this life
+	locks   []*Mutex // that a task came to in this incarnation; free ones may be missing
+	disk    bool     // Proc.Disk was called in this incarnation
 }
 
 // NewCell returns process proc of the world that build makes, asked only the
@@ -250,10 +250,10 @@ func (c *Cell) begins(n *process) bool {
 	return true
 }
 
-// renew forgets what an incarnation had in its memory.
+// renew clears what an incarnation had in its memory.
 func (c *Cell) renew() {
 	c.mem, c.value, c.stater = 0, nil, nil
-	c.lent, c.locks = false, c.locks[:0]
+	c.disk, c.locks = false, c.locks[:0]
 }
 
 // newTask says where a new task stands: where the one that started it does.
@@ -310,7 +310,7 @@ func (c *Cell) findStater() {
 // messages, the disk, the clock.
 func (c *Cell) seen() uint64 {
 	h := c.memory()
-	if c.lent { // a task may have kept what Proc.Disk returned
+	if c.disk { // a task may have kept what Proc.Disk returned
 		h = c.storage(h)
 	}
 	return h
@@ -428,7 +428,7 @@ func (c *Cell) loaded(v any, ok bool) {
 }
 
 func (c *Cell) looked() {
-	c.lent = true
+	c.disk = true
 	c.fold(c.storage(8))
 }
 
@@ -622,7 +622,7 @@ func (c *Cell) mutexes() uint64 {
 	for _, m := range c.locks {
 		h := mix(m.at, 11)
 		for i, p := range c.n.tasks {
-			if p.number == m.owner { // it lives
+			if p.number == m.owner { // it has not ended
 				h = mix(h, uint64(i))
 			}
 		}

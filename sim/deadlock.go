@@ -62,11 +62,11 @@ func (p *Proc) who() string {
 	return name
 }
 
-// keep notes who locks m, and where, for the report of a run that is recorded.
+// keep notes which task locks m, and where, for the report of a run that is recorded.
 func (m *Mutex) keep(p *Proc) { m.locker, m.locked = p.who(), where() }
 
-// stuck returns why p, which waits for m without a limit, waits for ever; nil if it may
-// yet come to its turn.
+// stuck returns why p, which waits for m without a limit, waits for ever, or nil if it may
+// still get the lock.
 func (p *Proc) stuck(m *Mutex) *Deadlock {
 	d := &Deadlock{}
 	for {
@@ -92,7 +92,7 @@ func (p *Proc) stuck(m *Mutex) *Deadlock {
 	}
 }
 
-// numbered returns the living task of a number, which may be that of self, or nil.
+// numbered returns the task of a number if it has not ended, else nil. It may be self.
 func (n *process) numbered(number uint64, self *Proc) *Proc {
 	if self.number == number {
 		return self

@@ -62,7 +62,7 @@ func plainField(name []byte) string {
 
 // jepsenNamed knows the names of fields.
 type jepsenNamed struct {
-	unread  string // the entry's first field that is neither read nor without meaning
+	unread  string // the entry's first field that is not read, and is not meaningless
 	ignore  []string
 	ignored []string // those of them that there were
 	known   map[string]meaning
@@ -179,9 +179,9 @@ func beside(e *Event, entry jepsenEntry) error {
 	return nil
 }
 
-// ends lends the end of an operation what its invoke says, and refuses another
-// owner: whose hold it would be is not known. Of what failed, the owner is who
-// has the lock.
+// ends copies to the end of an operation what its invoke says, and refuses another
+// owner: it would not be known whose lock it is. The owner in a failed operation is
+// the client that has the lock.
 func (e *Event) ends(asked *request, entry jepsenEntry) error {
 	if e.Type != OK && e.Client != asked.client {
 		e.Owner, e.Client = e.Client, ""

@@ -14,7 +14,7 @@ import "strings"
 type keys struct {
 	mode   keysMode
 	said   bool // the user did
-	tagged bool // the value of the event that comes is marked as [key value]
+	tagged bool // the value of the next event is marked as [key value]
 	held   []heldEvent
 	next   int               // of held, to be released
 	open   map[string]string // the keys of open operations, by process
@@ -30,7 +30,7 @@ const (
 	keysNone
 )
 
-// heldEvent is an event that waits to be understood.
+// heldEvent is an event that waits until it is known whether values have keys.
 type heldEvent struct {
 	event Event
 	line  int
@@ -49,7 +49,8 @@ func (k *keys) say(independent string) {
 	}
 }
 
-// hold keeps the event as long as it is not known whether values have keys.
+// hold keeps the event while it is not known whether values have keys, and reports
+// whether it kept it.
 func (k *keys) hold(e *Event, line int) bool {
 	if k.mode > keysDoubtful {
 		return false

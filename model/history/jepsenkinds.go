@@ -1,7 +1,7 @@
 package history
 
-// otherTests are the histories of Jepsen's tests that no model here judges, by an
-// operation that tells them.
+// otherTests are the histories of Jepsen's tests that no model here judges, by the
+// operation that identifies them.
 var otherTests = map[string]string{
 	"txn":      "a history of transactions, which Elle judges",
 	"append":   "a history of appends, to texts or to the lists of transactions, which Elle judges",
@@ -47,7 +47,7 @@ func notJudged(kind string) string {
 	return "this is " + kind + ", and is not judged here: only registers, locks, leases and tokens are"
 }
 
-// otherFields tell histories that no model here judges.
+// otherFields identify histories that no model here judges.
 var otherFields = map[string]string{
 	"permits": "the history of a semaphore", "permit": "the history of a semaphore",
 	"reentrant": "the history of a re-entrant lock", "holdcount": "the history of a re-entrant lock", "depth": "the history of a re-entrant lock",

@@ -65,7 +65,7 @@ func (v Value) name() string {
 	return v.plain()
 }
 
-// named takes v for the name of the lock, and returns false if it has another.
+// named sets the name of the lock to v if it has none, and reports whether v is its name.
 func (e *Event) named(v Value) bool {
 	name := v.name()
 	if e.Resource == "" {
@@ -117,8 +117,8 @@ func (j *jepsen) parts(e *Event, v Value, entry jepsenEntry) error {
 	}
 }
 
-// part reads one field of a value that is a map, and returns false for one that
-// does not belong there, or contradicts what the event says already.
+// part reads one field of a value that is a map, and reports whether it belongs there
+// and agrees with what the event says already.
 func (e *Event) part(f jepsenField, v Value) bool {
 	name := v.plain()
 	switch f {

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns text in which everything that a terminal obeys or hides is
-// written as Go escapes it: control characters but line feeds and tabs, the marks
-// that turn the direction of text, characters without a shape, bytes that are no
-// UTF-8. Names and values in a history come from outside.
+// Printable returns text in which everything that a terminal interprets or does not
+// show is written as Go escapes it: control characters except line feeds and tabs,
+// marks that change the direction of text, characters without a glyph, bytes that are
+// not UTF-8. Names and values in a history may hold any of these.
 func Printable(text string) string {
 	i := 0
 	for i < len(text) && (text[i] >= ' ' && text[i] < 0x7f || text[i] == '\n' || text[i] == '\t') {

@@ -51,7 +51,7 @@ type Validator struct {
 	// pending are the numbered operations that have not ended, or in an info: a
 	// server may note any of them yet.
 	pending map[int64]*opened
-	spare   []*opened // in no map
+	free    []*opened // for reuse, in no map
 	// Numbers given by the history, or by the validator.
 	numbered, numbering bool
 	numbers             numberSet
@@ -321,12 +321,12 @@ func (v *Validator) invoke(e *Event) error {
 
 // newOpened returns one that is in no map.
 func (v *Validator) newOpened() *opened {
-	n := len(v.spare)
+	n := len(v.free)
 	if n == 0 {
 		return new(opened)
 	}
-	o := v.spare[n-1]
-	v.spare = v.spare[:n-1]
+	o := v.free[n-1]
+	v.free = v.free[:n-1]
 	return o
 }
 
@@ -397,7 +397,7 @@ func (v *Validator) end(e *Event) error {
 	delete(v.open, e.Process)
 	if e.Type != Info {
 		delete(v.pending, open.op)
-		v.spare = append(v.spare, open)
+		v.free = append(v.free, open)
 	}
 	return nil
 }

@@ -17,8 +17,8 @@ func (s *search) outOfMemory(next *states) bool {
 	if used <= limit {
 		return false
 	}
-	// Some of it is garbage: how much is known after a collection, which pays when
-	// much was allocated since the last one.
+	// Some of it is garbage. Only a collection shows how much, so that there is one when
+	// much was allocated since the last.
 	if objects-s.collected > s.opt.MaxBytes/32 {
 		runtime.GC()
 		used, s.collected = memory()

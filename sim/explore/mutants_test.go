@@ -81,7 +81,7 @@ var mutations = []struct {
 	{"the key is blind to serial numbers", "KeyHoldsAll", "../cell.go", "mix(mix(flags, uint64(n.incarnation)), uint64(n.serials))", "mix(flags, uint64(n.incarnation))"},
 	{"a serial number is no input", "KeyHoldsAll", "../cell.go", "c.fold(mix(10, uint64(k)))", "_ = k"},
 	{"what a task may read through Disk is no input", "KeyHoldsAll", "../cell.go", "	c.fold(c.storage(8))\n", ""},
-	{"what a task goes on to read through Disk is no input", "KeyHoldsAll", "../cell.go", "	c.lent = true\n", ""},
+	{"what a task goes on to read through Disk is no input", "KeyHoldsAll", "../cell.go", "	c.disk = true\n", ""},
 	{"the memory that a task finds is no input", "KeyHoldsAll", "../cell.go", "mix(mix(p.pos, c.seen()), x)", "mix(p.pos, x)"},
 	{"a key without a value is no key", "KeyHoldsAll", "../cell.go", "	if !ok {\n		c.fold(13)\n		return\n	}\n", ""},
 	{"a transition depends for ever on what it did at first", "DependsOnMoreLater", "resolve.go", "		x.flags |= flags //", "		//"},

@@ -49,7 +49,7 @@ func (e *engine) sample(x *sample) {
 	}
 }
 
-// check looks whether processes are what the search takes them for.
+// check tests whether the code of processes does the same whenever it finds the same.
 func (s *search) check() error {
 	s.result.Transitions = s.sampled
 	if err := s.again(); err != nil {
@@ -115,11 +115,11 @@ func (e *engine) cost(x *sample) int {
 }
 
 // rerun runs x, and says how it differs from the first time, and where in the code.
-func (r *runner) rerun(x *sample, odd, traced bool) (what, line string, err error) {
-	r.odd = odd
+func (r *runner) rerun(x *sample, numbered, traced bool) (what, line string, err error) {
+	r.numbered = numbered
 	c := r.cell(&r.cells, x.proc)
 	c.Traced = traced
-	defer func() { r.odd, c.Traced = false, false }()
+	defer func() { r.numbered, c.Traced = false, false }()
 	var past *history
 	if x.from >= 0 {
 		past = &r.e.info[x.from].past
@@ -146,7 +146,7 @@ func (r *runner) again(x *sample) error {
 	if what == "" || err != nil {
 		return err
 	}
-	const often = 256 // chance may agree with the first time
+	const often = 256 // a random choice may be the same as the first time
 	why := "by something that is no input of it: a variable outside, memory shared with another process, the order of a map, the real clock, math/rand or a goroutine"
 	for i := range 2 * often {
 		diff, line, err := r.rerun(x, i >= often, true)

@@ -66,7 +66,7 @@ type runner struct {
 	world          *sim.Cell // of all processes
 	runs, replayed int64
 	past           []*history
-	odd            bool  // messages have numbers
+	numbered       bool  // messages have numbers
 	fed            int64 // the last of them
 }
 
@@ -109,10 +109,10 @@ func (r *runner) bring(c *sim.Cell, past *history) {
 }
 
 // feed runs one event of a history. What only names a message is something else
-// when r is odd.
+// when r is numbered.
 func (r *runner) feed(c *sim.Cell, h *history) {
 	ev := h.event
-	if r.odd {
+	if r.numbered {
 		r.fed++
 		ev.Message.ID, ev.Message.Copy = r.fed, r.fed%2 == 0
 	}

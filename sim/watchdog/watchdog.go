@@ -160,7 +160,7 @@ func Run(beat *Beat, name func(proc int) string, limit time.Duration, run func()
 			if stack, loops := beat.blocked(); stack != "" {
 				return &Blocked{Process: name(proc), Stack: stack, Loops: loops}
 			}
-			quiet = 0 // it is nobody's: whoever judges the run takes long
+			quiet = 0 // no process has the time: the code that judges the run takes long
 		}
 	}
 }
