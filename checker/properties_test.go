@@ -240,6 +240,12 @@ var verdicts = []verdict{
 		L released token=1 lease=a owner=A
 		L grant token=1 lease=b owner=B
 	`, "a new grant at #3 kept token 1 of the grant at #1 (orders/7)"},
+	{"renewal-keeps-token", "clients: a renewal in flight while its client acquires is of the lease before", timed, `
+		A ok acquire op=1 token=1
+		A.1 invoke renew op=2 token=1 client=A
+		A ok acquire op=3 token=2
+		A.1 ok renew op=2 token=1 client=A
+	`, ""},
 	{"renewal-keeps-token", "clients: the answer to a renewal has another token", timed, `
 		A ok acquire op=1 token=1 lease=a
 		A ok renew op=2 token=2 lease=a

@@ -18,7 +18,7 @@ var renewalKeepsToken = Property{
 		if v.Coordinator {
 			return notes(history.Grant, history.Renewed, history.Released, history.Expire)
 		}
-		return events(history.OK, history.Acquire, history.Renew)
+		return append(append(events(history.OK, history.Acquire), events(history.Invoke, history.Renew)...), ends(history.Renew)...)
 	},
 	monitor: func(e *env) Monitor {
 		if e.config.View.Coordinator {
@@ -214,25 +214,45 @@ func (m *renewals) Reset() {
 	m.older.reset()
 }
 
-// renewalsUnaided keeps what each client was granted last, per scope.
+// renewalsUnaided keeps what each client was granted last, per scope, and the renewals
+// that are open.
 type renewalsUnaided struct {
 	base
 	clients [][]granted // by client, then by scope
+	open    opTable[renewing]
+}
+
+// renewing is a renewal that has not ended.
+type renewing struct {
+	client, scope int32
+	at            int64 // where its client had acquired its lease when it began
 }
 
 func (m *renewalsUnaided) Observe(in *Input) bool {
-	if m.broken != nil || in.Token == 0 {
+	if m.broken != nil {
 		return false
 	}
 	g := at(at(&m.clients, in.client()), in.scope())
-	switch {
-	case in.F == history.Acquire:
-		return m.acquires(in, g)
-	case g.token != 0 && sameLease(g.lease, in.lease()) && g.token != in.Token:
-		return m.violate([]int64{g.at, in.Index}, "renewal at #%d answered token %d for token %d, acquired at #%d%s",
-			in.Index, in.Token, g.token, g.at, inside(in.ScopeName()))
+	if in.F == history.Acquire {
+		return in.Token != 0 && m.acquires(in, g)
 	}
-	return false
+	if in.Type == history.Invoke {
+		o, _ := m.open.add(in.Op)
+		o.rec = renewing{in.client(), in.scope(), g.at}
+		return false
+	}
+	// Without identities, a renewal that was in flight while its client acquired may be
+	// of the lease before.
+	known := g.lease != 0 && in.lease() != 0
+	if o := m.open.find(in.Op); o != nil {
+		known = known || o.rec.at == g.at
+		m.open.remove(o)
+	}
+	if in.Type != history.OK || in.Token == 0 || g.token == 0 || !known || !sameLease(g.lease, in.lease()) || g.token == in.Token {
+		return false
+	}
+	return m.violate([]int64{g.at, in.Index}, "renewal at #%d answered token %d for token %d, acquired at #%d%s",
+		in.Index, in.Token, g.token, g.at, inside(in.ScopeName()))
 }
 
 // acquires tells a re-entry from a new grant by the identity of the lease; where
@@ -265,7 +285,13 @@ func (m *renewalsUnaided) AppendKey(b []byte) []byte {
 			b = appendText(b, string(grants))
 		}
 	}
-	return b
+	keys := make([][]byte, 0, m.open.used)
+	for i := range m.open.ops {
+		if o := &m.open.ops[i]; o.open {
+			keys = append(keys, appendBool(appendInt(nil, o.op), m.clients[o.rec.client][o.rec.scope].at == o.rec.at))
+		}
+	}
+	return appendSorted(append(b, 0), keys)
 }
 
 func (m *renewalsUnaided) Clone() Monitor {
@@ -274,6 +300,7 @@ func (m *renewalsUnaided) Clone() Monitor {
 	for i, scopes := range m.clients {
 		c.clients[i] = slices.Clone(scopes)
 	}
+	c.open = m.open.clone()
 	return &c
 }
 
@@ -282,4 +309,5 @@ func (m *renewalsUnaided) Reset() {
 	for _, scopes := range m.clients {
 		clear(scopes)
 	}
+	m.open.reset()
 }

@@ -40,8 +40,8 @@ type brought struct {
 	token history.Token
 	lease identity
 	at    int64
-	read  history.Token // the greatest token of a read that was answered
-	maybe []lift        // by requests of unknown outcome: each once, in order
+	read  lift   // of the read that was answered with the greatest token
+	maybe []lift // by requests of unknown outcome: each once, in order
 }
 
 // lift is what lifts a fence.
@@ -109,7 +109,9 @@ func (m *isolation) Observe(in *Input) bool {
 	f := at(&m.fences, in.fence())
 	switch in.F {
 	case history.Served:
-		f.read = max(f.read, in.Token)
+		if in.Token > f.read.token {
+			f.read = lift{token: in.Token, lease: in.lease()}
+		}
 		return false
 	case history.Apply, history.Raised:
 		if in.Token > f.token {
@@ -117,7 +119,7 @@ func (m *isolation) Observe(in *Input) bool {
 		}
 		return false
 	}
-	read := f.read > in.Token && (in.Highest == 0 || in.Highest == f.read)
+	read := f.read.token > f.token && f.read.justifies(in)
 	if read || f.token > in.Token || f.token == in.Token && f.token != 0 && f.lease != in.lease() || m.unanswered(in, f) ||
 		m.grants.excuse(in.ScopeName(), in.Token, in.Index) {
 		return false
@@ -142,7 +144,9 @@ func (m *isolation) AppendKey(b []byte) []byte {
 		f := &m.fences[i]
 		b = appendText(b, fences.list[i])
 		b = appendLease(appendInt(b, int64(f.token)), f.lease)
-		b = appendInt(b, int64(max(0, f.read-f.token))) // below, it justifies nothing more
+		if b = appendBool(b, f.read.token > f.token); f.read.token > f.token { // below, it justifies nothing more
+			b = appendLease(appendInt(b, int64(f.read.token)), f.read.lease)
+		}
 		for _, l := range f.maybe {
 			b = appendLease(appendInt(append(b, 1), int64(l.token)), l.lease)
 		}
@@ -158,7 +162,7 @@ func (m *isolation) AppendKey(b []byte) []byte {
 	return appendSorted(append(b, 0), keys)
 }
 
-func (f *brought) empty() bool { return f.token == 0 && f.read == 0 && len(f.maybe) == 0 }
+func (f *brought) empty() bool { return f.token == 0 && f.read.token == 0 && len(f.maybe) == 0 }
 
 func (m *isolation) Clone() Monitor {
 	c := *m

@@ -261,6 +261,10 @@ var storeVerdicts = []verdict{
 		A invoke raise op=1 token=2 lease=b
 		store reject op=2 token=2 lease=a highest=2
 	`, ""},
+	{"scope-isolation", "a read that was answered may have lifted it to an equal token of another lease", timed, `
+		store served op=1 token=1 lease=b
+		store reject op=2 token=1 lease=a highest=1
+	`, ""},
 	{"scope-isolation", "an answered request has no effect but those noted", timed, `
 		A invoke write op=1 token=3
 		A fail write op=1 token=3 error=unavailable
