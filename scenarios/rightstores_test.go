@@ -169,7 +169,6 @@ type entryOf struct {
 type logged struct {
 	entries []entryOf
 	most    int // entries before a compaction; 0: none
-	dropped bool
 }
 
 func (s *logged) last() (kept, bool) {

@@ -146,7 +146,7 @@ func (k *keys) take(e *Event) error {
 	case e.Type == Invoke || e.Type == OK && e.F == Read && !ok:
 		return k.disagrees(e)
 	case !ok: // the invoke has them
-		key, v, old = TextValue(k.open[e.Process]), Value{}, Value{}
+		v, old = Value{}, Value{}
 	case key.name() != k.open[e.Process]:
 		return &SyntaxError{Expected: "the key " + quote(k.open[e.Process]) + " of the invoke", Found: quote(key.name()), Hint: hintValue}
 	}
