@@ -129,7 +129,7 @@ func (s *junitSuite) nameApart() {
 	}
 }
 
-// print makes the texts printable: those who read the file show them on terminals.
+// print makes the texts printable, as CI systems show them on terminals.
 func (s *junitSuite) print() {
 	texts := []*string{&s.Name}
 	for i := range s.Cases {

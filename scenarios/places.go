@@ -13,8 +13,8 @@ import (
 	"staleproof/sim"
 )
 
-// newStore returns what makes the user's store of a run, which is watched if r.watch is
-// set; nil means the model's own.
+// newStore returns the function that makes the user's store of a run, which is watched if
+// r.watch is set. It returns nil for the model's own store.
 func (r *Runner) newStore() func() sim.Handler {
 	w := r.watch
 	if w == nil || r.opt.NewStore == nil {
@@ -23,8 +23,8 @@ func (r *Runner) newStore() func() sim.Handler {
 	return func() sim.Handler { return w.On(r.opt.NewStore()) }
 }
 
-// seededBy returns the chooser of a plan. What a user's store chooses itself it chooses
-// evenly, in every plan.
+// seededBy returns the chooser of a plan. A user's store makes its own choices with equal
+// probability, in every plan.
 func (r *Runner) seededBy(p *Plan) sim.Seeded {
 	c := sim.Seeded{Seed: p.Seed, Rates: p.Rates}
 	if r.opt.NewStore != nil {
@@ -33,10 +33,10 @@ func (r *Runner) seededBy(p *Plan) sim.Seeded {
 	return c
 }
 
-// runUsers is run with a user's store, of which nobody knows in which step a request
-// takes effect. That it is the step of the answer is good enough where that breaks
-// nothing. Where it does, the run is repeated and the store watched, and what is broken
-// counts if it is broken wherever the requests may have taken effect.
+// runUsers is run with a user's store. The first run takes the step of the answer for
+// the place where a request took effect. If that breaks a property, the run is repeated
+// and the store is watched, and the property is broken only if it is broken for every
+// place where the requests may have taken effect.
 func (r *Runner) runUsers(p *Params, chooser sim.Chooser, want wanted) Outcome {
 	o := r.runOnce(p, chooser, want)
 	if !brokeByOrder(&o) {
@@ -46,7 +46,7 @@ func (r *Runner) runUsers(p *Params, chooser sim.Chooser, want wanted) Outcome {
 	first.Decisions = slices.Clone(first.Decisions)
 	if r.learnHabits(); r.failedIn != nil {
 		o.Result, o.Violations = first, found
-		return o // the last that is run
+		return o // the test ends with this run
 	}
 	r.replay.Reset(first.Decisions)
 	again := r.runOnce(p, &r.replay, want|record)
@@ -134,7 +134,7 @@ func (r *Runner) settle(o *Outcome) {
 	}
 }
 
-// placing is a run whose requests may have taken effect in several places.
+// placing is a run with requests that may have taken effect in several places.
 type placing struct {
 	fixed []spot // all that happened but for the notes of open, in order
 	open  []movable
@@ -230,7 +230,7 @@ type greatest struct {
 	store     string
 	resources []string
 	tokens    []history.Token
-	ever      []history.Token // whatever crashes it had
+	ever      []history.Token // in all incarnations
 	lowered   []int64         // raises that set the fence back
 }
 
@@ -257,7 +257,7 @@ func (g *greatest) note(e *history.Event) {
 		if e.Highest = g.ever[i]; effective(e) {
 			e.Highest = g.tokens[i] // what accepts shows what is known now
 		} else if e.F == history.Reject && e.Highest <= e.Token {
-			e.Highest = 0 // it knows of another: one of unknown outcome
+			e.Highest = 0 // another request, of unknown outcome, has raised the fence
 		}
 	}
 }

@@ -8,8 +8,7 @@ import (
 	"staleproof/sim"
 )
 
-// worth is what a pass is worth: how often what a store could have done wrong was
-// possible.
+// worth counts what the schedules of a test tried.
 type worth struct {
 	replay    bool // of one schedule, by its token
 	schedules int64
@@ -67,7 +66,7 @@ func (w *worth) add(u *userTest, p *Plan, o *Outcome) {
 // crashes reports whether the user's store may crash.
 func (u *userTest) crashes() bool { return u.r.sc.StoreCrashes || u.config.opt.StoreCrashes }
 
-// text says it in one line.
+// text returns the counts in one line.
 func (w *worth) text(u *userTest) string {
 	if w.replay {
 		return "the schedule of the token breaks nothing"

@@ -53,8 +53,8 @@ func (c *console) text() *stream {
 	return c.stdout
 }
 
-// printf prints text for people. Only styles reach a terminal that obeys them:
-// names and values of a history may hold anything.
+// printf prints text for people. It escapes control characters, as names and values of
+// a history may hold any, and keeps the styles where output is colored.
 func (c *console) printf(format string, args ...any) {
 	c.status.clear()
 	io.WriteString(c.text(), c.printable(fmt.Sprintf(format, args...)))
@@ -168,7 +168,7 @@ func (c *console) padded(attribute, text string, n int) string {
 // behind first, the others behind rest.
 func wrap(first, rest, text string) string { return wrapWords(first, rest, words(text)) }
 
-// words are those of a text. What is not typed between words stays in them.
+// words returns the words of a text. Only spaces, tabs and line feeds end a word.
 func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' })
 }

@@ -45,7 +45,7 @@ func mustBePrintable(t *testing.T, what, text string) {
 	}
 }
 
-// TestEscape: no output holds what a terminal obeys, but the command's own colours.
+// TestEscape: the only control sequences in any output are the command's own colours.
 func TestEscape(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
 	texts := map[string]string{

@@ -108,8 +108,8 @@ func (c *console) line(v any) {
 	io.WriteString(c.stdout, printableJSON(b.String()))
 }
 
-// printableJSON writes with the escapes of JSON what a terminal obeys or hides and
-// encoding/json leaves as it is, such as U+009B and the marks of direction.
+// printableJSON escapes, as JSON does, the characters that a terminal interprets or does
+// not show and that encoding/json leaves as they are, such as U+009B.
 func printableJSON(line string) string {
 	var b strings.Builder
 	for _, r := range line {

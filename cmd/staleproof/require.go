@@ -86,7 +86,7 @@ func (j *judged) warning() string {
 	return ""
 }
 
-// skipped lists what is no pass, although nothing broke it.
+// skipped lists the properties that nothing broke and that are no passes either.
 func (j *judged) skipped() []reports.KeyValue {
 	var list []reports.KeyValue
 	for _, name := range j.unjudged() {
@@ -119,7 +119,7 @@ func (j *judged) require(names []string) {
 	}
 }
 
-// met says how often what a fence is for was seen to happen.
+// met says how often the situations that a fence is for occurred.
 func (j *judged) met() []string {
 	wanted := []checker.Fact{checker.StaleWriteAttempted}
 	noted := j.judgedBy(headline)

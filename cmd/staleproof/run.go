@@ -316,8 +316,7 @@ func (a *app) runSuite(trials []trial, o *runOptions) error {
 	return nil
 }
 
-// notBegun reports trials that an interrupt left out: they are no passes, and what is
-// kept or read by others has to say so.
+// notBegun adds trials that an interrupt left out to the report, as inconclusive.
 func (a *app) notBegun(left []trial) {
 	for i := range left {
 		t := &left[i]
