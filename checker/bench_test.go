@@ -221,7 +221,7 @@ func BenchmarkMonitor(b *testing.B) {
 // reports how much memory stays in use.
 func BenchmarkMillion(b *testing.B) {
 	for b.Loop() {
-		s, err := Config{Header: timed, View: View{true, true}, Source: EventsOf(&history.History{})}.New(hotProperties)
+		s, err := Config{Header: timed, View: View{true, true}, Source: EventsOf(&history.History{})}.New(allNames())
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -607,6 +607,11 @@ var storeVerdicts = []verdict{
 		L expire token=2 lease=b owner=B
 		L renewed token=1 lease=a owner=A
 	`, "a lease was renewed at #6 that had ended at #1 (orders/7)"},
+	{"lease-identity", "of the ends of a lease the first is quoted", timed, `
+		L expire token=1 lease=a owner=A
+		L expire token=1 lease=a owner=A
+		L renewed token=1 lease=a owner=A
+	`, "a lease was renewed at #3 that had ended at #1 (orders/7)"},
 	{"lease-identity", "a renewal that names no lease is of none that ended", timed, `
 		L expire token=1 lease=a owner=A
 		L renewed token=1 owner=A
