@@ -10,7 +10,7 @@ var exclusiveGrant = Property{
 	Name:      "exclusive-grant",
 	Guarantee: "In the coordinator's own order no two leases of a scope are in force at once.",
 	Doc: "Watches grant, renewed, released and expire notes. A lease is over once it was released, noted as expired, or past " +
-		"the term that its grant or last renewal set (in untimed runs only a note ends it). Without notes: a client that " +
+		"the term that its grant or last renewal set, or else the header declares (in untimed runs only a note ends it). Without notes: a client that " +
 		"renews or releases a lease proves that it held it since it acquired it, and no other acquisition may lie inside.",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "a grant inside another's proven hold",
@@ -23,7 +23,7 @@ var exclusiveGrant = Property{
 	},
 	monitor: func(e *env) Monitor {
 		if e.config.View.Coordinator {
-			return &exclusive{base: e.base("exclusive-grant"), untimed: e.untimed()}
+			return &exclusive{base: e.base("exclusive-grant"), header: &e.config.Header}
 		}
 		return &exclusiveUnaided{base: e.base("exclusive-grant")}
 	},
@@ -32,8 +32,8 @@ var exclusiveGrant = Property{
 // exclusive keeps the latest lease of each scope.
 type exclusive struct {
 	base
-	untimed bool
-	scopes  []tenancy
+	header *history.Header
+	scopes []tenancy
 }
 
 func (m *exclusive) Observe(in *Input) bool {
@@ -45,17 +45,29 @@ func (m *exclusive) Observe(in *Input) bool {
 		t.ends(in)
 		return false
 	}
-	if t.token != 0 && m.continues(in, t) {
+	if t.known && m.continues(in, t) {
 		t.over = false // a lease that is renewed after its end is in force again
-		t.extends(in, m.untimed)
+		t.extends(in, m.header)
 		return false
 	}
 	if t.inForce(in.Time) {
-		return m.violate([]int64{t.at, in.Index}, "token %d %s at #%d while token %d, granted at #%d, was in force%s",
-			in.Token, past(in.F), in.Index, t.token, t.at, inside(in.ScopeName()))
+		return m.violate([]int64{t.at, in.Index}, "%s %s at #%d while %s, granted at #%d, was in force%s",
+			m.leaseOf(in.Token, in.client(), in.unnamed()), past(in.F), in.Index,
+			m.leaseOf(t.token, t.owner, t.unnamed), t.at, inside(in.ScopeName()))
 	}
-	t.begins(in, m.untimed)
+	t.begins(in, m.header)
 	return false
+}
+
+// leaseOf names a lease: by its token, else by its owner.
+func (m *exclusive) leaseOf(t history.Token, owner int32, unnamed bool) string {
+	switch {
+	case t != 0:
+		return tokenText(t)
+	case unnamed:
+		return "a lease"
+	}
+	return "a lease of " + m.names.clients.list[owner]
 }
 
 // continues reports whether a grant or renewal is of the lease that t already
@@ -64,7 +76,7 @@ func (m *exclusive) continues(in *Input, t *tenancy) bool {
 	if l := in.lease(); t.lease != 0 && l != 0 {
 		return t.lease == l && t.of(in)
 	}
-	return t.owner == in.client() && (t.token == in.Token || in.F == history.Renewed)
+	return t.of(in) && (t.token == in.Token || in.F == history.Renewed && (in.Token == 0 || t.surelyOf(in)))
 }
 
 func (m *exclusive) AppendKey(b []byte) []byte {
@@ -91,6 +103,9 @@ type exclusiveUnaided struct {
 	base
 	holds []hold
 	open  []request
+	// unknown are the clients and scopes of acquisitions of unknown outcome: each may
+	// have been granted, now or later.
+	unknown []seatKey
 }
 
 // hold is what a client acquired. It is proven up to the invocation of each
@@ -142,6 +157,10 @@ func (m *exclusiveUnaided) Observe(in *Input) bool {
 		h = slices.IndexFunc(m.holds, is(true))
 	}
 	switch {
+	case in.Type == history.Info && r.f == history.Acquire:
+		if k := (seatKey{r.scope, r.client}); !slices.Contains(m.unknown, k) {
+			m.unknown = append(m.unknown, k)
+		}
 	case in.Type == history.OK && h >= 0:
 		return m.proven(in, r, h)
 	case h >= 0 && (in.Type == history.Fail && r.f == history.Renew || in.Type == history.Info && r.f == history.Release):
@@ -184,9 +203,31 @@ func (m *exclusiveUnaided) acquired(in *Input, r request) {
 	m.holds = append(m.holds, hold{scope: r.scope, client: r.client, granted: g})
 }
 
+// proves reports whether an operation that succeeded is about a hold: its identity or
+// its token tells. Where neither does, no other acquisition of the client may be it.
+func (m *exclusiveUnaided) proves(in *Input, r request, h *hold) bool {
+	switch {
+	case h.lease != 0 && in.lease() != 0:
+		return h.lease == in.lease()
+	case h.token != 0 && in.Token != 0:
+		return h.token == in.Token || r.f == history.Renew && !m.another(r) // its token may have changed
+	}
+	return !m.another(r)
+}
+
+// another reports whether a client may have acquired the scope once more, unknown to us.
+func (m *exclusiveUnaided) another(r request) bool {
+	return slices.Contains(m.unknown, seatKey{r.scope, r.client}) || slices.ContainsFunc(m.open, func(o request) bool {
+		return o.f == history.Acquire && o.scope == r.scope && o.client == r.client
+	})
+}
+
 // proven judges a renewal or release that succeeded.
 func (m *exclusiveUnaided) proven(in *Input, r request, mine int) bool {
 	h := m.holds[mine]
+	if !m.proves(in, r, &h) {
+		return false
+	}
 	if r.f == history.Release {
 		m.holds = slices.Delete(m.holds, mine, mine+1)
 	}
@@ -242,18 +283,23 @@ func (m *exclusiveUnaided) AppendKey(b []byte) []byte {
 		k = appendText(k, m.names.clients.list[r.client])
 		keys = append(keys, appendInt(append(k, byte(r.f)), rank(r.invoked)))
 	}
+	b = appendSorted(b, keys)
+	keys = keys[:0]
+	for _, u := range m.unknown {
+		keys = append(keys, appendText(appendText(nil, m.names.scopes.list[u.scope]), m.names.clients.list[u.client]))
+	}
 	return appendSorted(b, keys)
 }
 
 func (m *exclusiveUnaided) Clone() Monitor {
 	c := *m
-	c.holds, c.open = slices.Clone(m.holds), slices.Clone(m.open)
+	c.holds, c.open, c.unknown = slices.Clone(m.holds), slices.Clone(m.open), slices.Clone(m.unknown)
 	return &c
 }
 
 func (m *exclusiveUnaided) Reset() {
 	m.broken = nil
-	m.holds, m.open = m.holds[:0], m.open[:0]
+	m.holds, m.open, m.unknown = m.holds[:0], m.open[:0], m.unknown[:0]
 }
 
 // past is what a note says was done.

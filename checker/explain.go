@@ -293,15 +293,22 @@ func (x *explainer) tenure(e *history.Event, token history.Token, lease string) 
 		return
 	}
 	g := &x.events[from]
-	t := tenure{scope: g.ScopeName(), token: token, lease: g.Lease, owner: ownerOf(g), from: from, to: x.last}
+	t := tenure{scope: g.ScopeName(), token: token, lease: g.Lease, owner: x.ownerOf(g), from: from, to: x.last}
 	x.leases = append(x.leases, t)
 }
 
-func ownerOf(e *history.Event) string {
-	if e.Type == history.Note && e.Owner != "" {
+// ownerOf names the client that a lease is or was of: of a server's note that names none
+// the one that asked, if it is known.
+func (x *explainer) ownerOf(e *history.Event) string {
+	switch i := x.invocation(e.Op); {
+	case e.Type == history.Note && e.Owner != "":
 		return e.Owner
+	case e.Type != history.Note || !e.F.IsServerNote():
+		return e.ClientName()
+	case i >= 0:
+		return x.events[i].ClientName()
 	}
-	return e.ClientName()
+	return "somebody"
 }
 
 // grantOf finds the grant of a token: the coordinator's note, or else the
@@ -526,7 +533,11 @@ func (x *explainer) serverText(i int) string {
 	e := &x.events[i]
 	switch e.F {
 	case history.Grant:
-		return fmt.Sprintf("%s was granted %s%s", ownerOf(e), tokenText(e.Token), leaseText(e.Lease))
+		what := "the lease"
+		if e.Token != 0 {
+			what = tokenText(e.Token)
+		}
+		return fmt.Sprintf("%s was granted %s%s", x.ownerOf(e), what, leaseText(e.Lease))
 	case history.Renewed:
 		text := x.leaseOf(e) + " was renewed"
 		if t := x.tenureOf(e); t != nil && t.token != e.Token {
@@ -904,7 +915,7 @@ func (x *explainer) tenureOf(e *history.Event) *tenure {
 // leaseOf names the lease of a note: "A's lease", with its token when several
 // of A's leases are told of.
 func (x *explainer) leaseOf(e *history.Event) string {
-	owner, token, count := ownerOf(e), e.Token, 0
+	owner, token, count := x.ownerOf(e), e.Token, 0
 	if t := x.tenureOf(e); t != nil {
 		owner, token = t.owner, t.token
 	}

@@ -207,7 +207,7 @@ func (x *explainer) story(note *history.Event, next history.Token, until int) st
 		return ""
 	}
 	g := &x.events[from]
-	t := tenure{scope: g.ScopeName(), token: token, lease: g.Lease, owner: ownerOf(g), from: from}
+	t := tenure{scope: g.ScopeName(), token: token, lease: g.Lease, owner: x.ownerOf(g), from: from}
 	held, gone := x.heldUp(&t, note.Op, until), x.gone(&t, next, until)
 	switch {
 	case held == "":
@@ -231,7 +231,7 @@ func (x *explainer) gone(t *tenure, next history.Token, until int) string {
 		case len(parts) == 0 && (e.F == history.Expire || e.F == history.Released) && x.concerns(e, t):
 			parts = append(parts, fmt.Sprintf("%s's lease %s (#%d)", clientText(t.owner), map[bool]string{true: "expired", false: "was released"}[e.F == history.Expire], e.Index))
 		case e.F == history.Grant && e.Token == next && next != t.token:
-			return strings.Join(append(parts, fmt.Sprintf("%s was granted token %d (#%d)", clientText(ownerOf(e)), e.Token, e.Index)), " and ")
+			return strings.Join(append(parts, fmt.Sprintf("%s was granted token %d (#%d)", clientText(x.ownerOf(e)), e.Token, e.Index)), " and ")
 		}
 	}
 	return strings.Join(parts, " and ")

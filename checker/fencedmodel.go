@@ -107,8 +107,8 @@ type completer struct {
 }
 
 type lent struct {
-	resource, scope, lease string
-	token                  history.Token
+	resource, scope, lease, client string
+	token                          history.Token
 }
 
 func (c *completer) complete(e *history.Event) *history.Event {
@@ -119,7 +119,7 @@ func (c *completer) complete(e *history.Event) *history.Event {
 		return c.note(e)
 	case e.Type == history.Invoke:
 		inv, _ := c.open.add(e.Op)
-		inv.rec = lent{e.Resource, e.Scope, e.Lease, e.Token}
+		inv.rec = lent{e.Resource, e.Scope, e.Lease, e.ClientName(), e.Token}
 		return e
 	}
 	inv := c.open.find(e.Op)
@@ -134,18 +134,23 @@ func (c *completer) complete(e *history.Event) *history.Event {
 	return &c.copy
 }
 
-// note completes what a store noted of an operation that is open or of unknown
-// outcome. A lease manager's note tells of its own lease.
+// note completes what a server noted of an operation that is open or of unknown
+// outcome. A lease manager's note tells of its own lease, which it grants to the client
+// that asked.
 func (c *completer) note(e *history.Event) *history.Event {
-	if e.F < history.Apply || e.F > history.Served {
-		return e
-	}
 	inv := c.open.find(e.Op)
-	if inv == nil {
+	switch {
+	case inv == nil:
+		return e
+	case e.F == history.Grant && e.Owner == "":
+		c.copy = *e
+		c.copy.Owner = inv.rec.client
+	case e.F >= history.Apply && e.F <= history.Served:
+		c.copy = *e
+		inv.rec.lend(&c.copy)
+	default:
 		return e
 	}
-	c.copy = *e
-	inv.rec.lend(&c.copy)
 	return &c.copy
 }
 

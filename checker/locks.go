@@ -543,7 +543,7 @@ func (m *locks) terms(in *Input, op *lockOp, s *lockScope, h *lockHold) {
 func (m *locks) extendTerm(in *Input, op *lockOp, s *lockScope, h *lockHold) {
 	until := in.Expires
 	if ttl := m.header.TTL; until == 0 && ttl > 0 {
-		until = op.time + ttl - (ttl/1_000_000+1)*2*m.header.Rho
+		until = op.time + ttl - drift(&m.header)
 	}
 	if until -= m.header.Epsilon; until <= in.Time {
 		return

@@ -18,11 +18,11 @@ var renewalKeepsToken = Property{
 		if v.Coordinator {
 			return notes(history.Grant, history.Renewed, history.Released, history.Expire)
 		}
-		return append(append(events(history.OK, history.Acquire), events(history.Invoke, history.Renew)...), ends(history.Renew)...)
+		return append(events(history.Invoke, history.Acquire, history.Renew), ends(history.Acquire, history.Renew)...)
 	},
 	monitor: func(e *env) Monitor {
 		if e.config.View.Coordinator {
-			return &renewals{base: e.base("renewal-keeps-token"), untimed: e.untimed()}
+			return &renewals{base: e.base("renewal-keeps-token"), header: &e.config.Header}
 		}
 		return &renewalsUnaided{base: e.base("renewal-keeps-token")}
 	},
@@ -36,16 +36,19 @@ type tenancy struct {
 
 // ends marks the tenancy's end when the note is about its lease.
 func (t *tenancy) ends(in *Input) {
-	if t.token != 0 && t.is(in) {
+	if t.known && t.is(in) {
 		t.over = true
 	}
 }
 
 // is reports whether a note is about the tenancy's lease: by identity, or by
-// token where one of the two has none.
+// token where one of the two has none. Without either its owner tells.
 func (t *tenancy) is(in *Input) bool {
-	if l := in.lease(); t.lease != 0 && l != 0 {
+	switch l := in.lease(); {
+	case t.lease != 0 && l != 0:
 		return t.lease == l && t.of(in)
+	case in.Token == 0:
+		return t.of(in)
 	}
 	return t.token == in.Token
 }
@@ -54,25 +57,33 @@ func (t *tenancy) is(in *Input) bool {
 // another one at a time: not released, not expired by its note, and not past
 // the term that the coordinator itself set. A term of 0 is unknown.
 func (t *tenancy) inForce(time int64) bool {
-	return t.token != 0 && !t.over && (t.expires == 0 || t.expires > time)
+	return t.known && !t.over && (t.expires == 0 || t.expires > time)
 }
 
-// begins makes the note's lease the tenancy. Where time is untimed, the number
-// of a step, a term means nothing and only notes end a lease.
-func (t *tenancy) begins(in *Input, untimed bool) {
+// begins makes the note's lease the tenancy.
+func (t *tenancy) begins(in *Input, h *history.Header) {
 	t.set(in)
-	t.extends(in, untimed)
+	t.extends(in, h)
 }
 
-func (t *tenancy) extends(in *Input, untimed bool) {
-	if !untimed {
-		t.expires = in.Expires
+// extends takes the term that the note sets, or else the one that the header declares,
+// as far as it runs for sure. Where time is untimed, the number of a step, a term means
+// nothing and only notes end a lease.
+func (t *tenancy) extends(in *Input, h *history.Header) {
+	switch t.expires = in.Expires; {
+	case h.Timing == "untimed":
+		t.expires = 0
+	case t.expires == 0 && h.TTL > 0:
+		t.expires = max(1, in.Time+h.TTL-drift(h)-h.Epsilon)
 	}
 }
 
+// drift is by how much a term may be shorter than declared: two clocks drift apart.
+func drift(h *history.Header) int64 { return (h.TTL/1_000_000 + 1) * 2 * h.Rho }
+
 func (n *names) appendTenancies(b []byte, scopes []tenancy) []byte {
 	for _, i := range n.scopes.order() {
-		if int(i) >= len(scopes) || scopes[i].token == 0 {
+		if int(i) >= len(scopes) || !scopes[i].known {
 			continue
 		}
 		t := &scopes[i]
@@ -91,7 +102,7 @@ func (n *names) appendTenancies(b []byte, scopes []tenancy) []byte {
 // renewals keeps the latest lease of each scope, and the tokens of those before.
 type renewals struct {
 	base
-	untimed   bool
+	header    *history.Header
 	scopes    []tenancy
 	older     leaseTable[accepted]
 	undecided *Violation // a renewal of a lease that may have been forgotten
@@ -139,7 +150,7 @@ func (m *renewals) grants(in *Input, t *tenancy) bool {
 		}
 	}
 	m.older.remove(in.scope(), in.lease())
-	t.begins(in, m.untimed)
+	t.begins(in, m.header)
 	return false
 }
 
@@ -163,7 +174,7 @@ func (m *renewals) renews(in *Input, t *tenancy) bool {
 		return m.violate([]int64{g.at, in.Index}, "renewal at #%d changed token %d, granted at #%d, to %s%s",
 			in.Index, g.token, g.at, toText(in.Token), inside(in.ScopeName()))
 	case mine:
-		t.extends(in, m.untimed)
+		t.extends(in, m.header)
 	}
 	return false
 }
@@ -218,14 +229,24 @@ func (m *renewals) Reset() {
 // that are open.
 type renewalsUnaided struct {
 	base
-	clients [][]granted // by client, then by scope
-	open    opTable[renewing]
+	clients [][]lastAcquired // by client, then by scope
+	open    opTable[presentation]
 }
 
-// renewing is a renewal that has not ended.
-type renewing struct {
+// lastAcquired is the last acquisition of a client.
+type lastAcquired struct {
+	granted
+	// maybe counts the acquisitions that have not ended, or ended unknown: each may be
+	// what the client renews.
+	maybe int
+}
+
+// presentation is what a client presented, or had acquired, when an operation of it began.
+type presentation struct {
 	client, scope int32
-	at            int64 // where its client had acquired its lease when it began
+	token         history.Token
+	at            int64
+	since         int64 // where its client had acquired its lease
 }
 
 func (m *renewalsUnaided) Observe(in *Input) bool {
@@ -233,26 +254,47 @@ func (m *renewalsUnaided) Observe(in *Input) bool {
 		return false
 	}
 	g := at(at(&m.clients, in.client()), in.scope())
-	if in.F == history.Acquire {
-		return in.Token != 0 && m.acquires(in, g)
-	}
 	if in.Type == history.Invoke {
 		o, _ := m.open.add(in.Op)
-		o.rec = renewing{in.client(), in.scope(), g.at}
+		o.rec = presentation{in.client(), in.scope(), in.Token, in.Index, g.at}
+		if in.F == history.Acquire {
+			g.maybe++
+		}
 		return false
 	}
-	// Without identities, a renewal that was in flight while its client acquired may be
-	// of the lease before.
-	known := g.lease != 0 && in.lease() != 0
+	p := presentation{since: beforeAll}
 	if o := m.open.find(in.Op); o != nil {
-		known = known || o.rec.at == g.at
+		if p = o.rec; in.F == history.Acquire && in.Type != history.Info {
+			g.maybe--
+		}
 		m.open.remove(o)
 	}
-	if in.Type != history.OK || in.Token == 0 || g.token == 0 || !known || !sameLease(g.lease, in.lease()) || g.token == in.Token {
+	switch {
+	case in.Type != history.OK || in.Token == 0:
+		return false
+	case in.F == history.Acquire:
+		return m.acquires(in, &g.granted)
+	}
+	return m.renews(in, p, g)
+}
+
+// renews judges a renewal by the lease that it presents, else by the token, and where
+// it presents neither by the client's last acquisition if there may be no other.
+func (m *renewalsUnaided) renews(in *Input, p presentation, g *lastAcquired) bool {
+	before, at, how := g.token, g.at, "acquired"
+	switch known := g.lease != 0 && in.lease() != 0; {
+	case known && g.lease != in.lease():
+		return false
+	case !known && p.token != 0 && p.token != g.token:
+		before, at, how = p.token, p.at, "presented"
+	case !known && p.token == 0 && (g.maybe > 0 || p.since != g.at):
 		return false
 	}
-	return m.violate([]int64{g.at, in.Index}, "renewal at #%d answered token %d for token %d, acquired at #%d%s",
-		in.Index, in.Token, g.token, g.at, inside(in.ScopeName()))
+	if before == 0 || before == in.Token {
+		return false
+	}
+	return m.violate([]int64{at, in.Index}, "renewal at #%d answered token %d for token %d, %s at #%d%s",
+		in.Index, in.Token, before, how, at, inside(in.ScopeName()))
 }
 
 // acquires tells a re-entry from a new grant by the identity of the lease; where
@@ -280,7 +322,7 @@ func (m *renewalsUnaided) AppendKey(b []byte) []byte {
 		if int(c) >= len(m.clients) {
 			continue
 		}
-		if grants := m.names.appendGrants(nil, m.clients[c]); len(grants) > 0 {
+		if grants := m.names.appendAcquired(m.clients[c]); len(grants) > 0 {
 			b = appendText(b, m.names.clients.list[c])
 			b = appendText(b, string(grants))
 		}
@@ -288,15 +330,31 @@ func (m *renewalsUnaided) AppendKey(b []byte) []byte {
 	keys := make([][]byte, 0, m.open.used)
 	for i := range m.open.ops {
 		if o := &m.open.ops[i]; o.open {
-			keys = append(keys, appendBool(appendInt(nil, o.op), m.clients[o.rec.client][o.rec.scope].at == o.rec.at))
+			k := appendInt(appendInt(nil, o.op), int64(o.rec.token))
+			keys = append(keys, appendBool(k, m.clients[o.rec.client][o.rec.scope].at == o.rec.since))
 		}
 	}
 	return appendSorted(append(b, 0), keys)
 }
 
+// appendAcquired appends acquisitions by scope.
+func (n *names) appendAcquired(scopes []lastAcquired) []byte {
+	var b []byte
+	for _, i := range n.scopes.order() {
+		if int(i) >= len(scopes) || scopes[i].token == 0 && scopes[i].maybe == 0 {
+			continue
+		}
+		b = appendInt(appendText(b, n.scopes.list[i]), int64(scopes[i].token))
+		b = appendLease(b, scopes[i].lease)
+		b = appendInt(b, int64(scopes[i].maybe))
+	}
+	return b
+}
+
 func (m *renewalsUnaided) Clone() Monitor {
 	c := *m
-	c.clients = make([][]granted, len(m.clients))
+	c.open = m.open.clone()
+	c.clients = make([][]lastAcquired, len(m.clients))
 	for i, scopes := range m.clients {
 		c.clients[i] = slices.Clone(scopes)
 	}
@@ -306,6 +364,7 @@ func (m *renewalsUnaided) Clone() Monitor {
 
 func (m *renewalsUnaided) Reset() {
 	m.broken = nil
+	m.open.reset()
 	for _, scopes := range m.clients {
 		clear(scopes)
 	}

@@ -12,14 +12,15 @@ var tokenOrder = Property{
 		"and are never reused: also after recovery, failover, restore.",
 	Doc: "Watches grant notes; a re-entry repeats its own grant and is no acquisition, unless released or expire notes say " +
 		"that the lease was over. Without notes: an acquisition that " +
-		"began after another one ended has the greater token, and overlapping ones never share a token.",
+		"began after another one ended has the greater token, and overlapping ones never share a token; a re-entry " +
+		"repeats its own, unless the client had released it.",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "over acquisitions that do not overlap",
 	watch: func(v View) []interest {
 		if v.Coordinator {
 			return notes(history.Grant, history.Released, history.Expire)
 		}
-		return append(events(history.Invoke, history.Acquire), ends(history.Acquire)...)
+		return append(append(events(history.Invoke, history.Acquire), ends(history.Acquire)...), events(history.OK, history.Release)...)
 	},
 	monitor: func(e *env) Monitor {
 		if e.config.View.Coordinator {
@@ -37,6 +38,7 @@ type granted struct {
 	// unnamed: the note names no owner.
 	unnamed bool
 	over    bool // the lease was released or has expired
+	known   bool // there is one: not every grant has a token
 	at      int64
 }
 
@@ -59,13 +61,13 @@ func (g *granted) again(in *Input) bool {
 	if l := in.lease(); g.lease != 0 && l != 0 {
 		return g.lease == l && g.of(in) // two clients may present one identity
 	}
-	return g.owner == in.client()
+	return g.of(in)
 }
 
 func (g *granted) set(in *Input) {
 	r := in.resolve()
 	g.token, g.lease, g.owner, g.unnamed, g.at = in.Token, r.leaseID, r.clientID, in.unnamed(), in.Index
-	g.over = false
+	g.over, g.known = false, true
 }
 
 // tokenOrderMonitor keeps the greatest token per fence, and the latest grant
@@ -124,21 +126,6 @@ func (m *tokenOrderMonitor) AppendKey(b []byte) []byte {
 	return m.names.appendTenancies(append(b, 0), m.latest)
 }
 
-// appendGrants appends grants by scope.
-func (n *names) appendGrants(b []byte, grants []granted) []byte {
-	for _, i := range n.scopes.order() {
-		if int(i) >= len(grants) || grants[i].token == 0 {
-			continue
-		}
-		g := &grants[i]
-		b = appendText(b, n.scopes.list[i])
-		b = appendInt(b, int64(g.token))
-		b = appendLease(b, g.lease)
-		b = appendText(b, n.clients.list[g.owner])
-	}
-	return b
-}
-
 func (m *tokenOrderMonitor) Clone() Monitor {
 	c := *m
 	c.greatest, c.latest = slices.Clone(m.greatest), slices.Clone(m.latest)
@@ -174,6 +161,10 @@ func (m *tokenOrderUnaided) Observe(in *Input) bool {
 	if m.broken != nil {
 		return false
 	}
+	if in.F == history.Release {
+		m.released(in)
+		return false
+	}
 	i := slices.IndexFunc(m.open, func(a acquisition) bool { return a.op == in.Op })
 	if in.Type == history.Invoke {
 		if i >= 0 { // a number in use: the older one never ends
@@ -192,6 +183,15 @@ func (m *tokenOrderUnaided) Observe(in *Input) bool {
 		m.forget()
 	}
 	return broke
+}
+
+// released notes that a client has released the lease with the greatest token.
+func (m *tokenOrderUnaided) released(in *Input) {
+	g := at(&m.greatest, in.fence())
+	same := g.token == in.Token || in.Token == 0 && (g.lease != 0 && g.lease == in.lease() || !m.names.global)
+	if g.owner == in.client() && sameLease(g.lease, in.lease()) && same {
+		g.over = true
+	}
 }
 
 func (m *tokenOrderUnaided) forget() {
@@ -259,7 +259,7 @@ func (m *tokenOrderUnaided) appendGrant(b []byte, g *granted) []byte {
 	if g.token == 0 {
 		return b
 	}
-	b = appendLease(b, g.lease)
+	b = appendBool(appendLease(b, g.lease), g.over)
 	return appendText(b, m.names.clients.list[g.owner])
 }
 
