@@ -10,7 +10,8 @@ var fencedModel = Model{
 	Name:      "fenced",
 	Guarantee: "A lease manager and a fenced store keep every property that the history lets us judge.",
 	Doc: "Every property is judged by the servers' notes where the history holds them, else from the clients' view alone. " +
-		"A property that needs notes which are not there is left out.",
+		"A property that needs notes which are not there is left out. A cas that failed under a token found another value " +
+		"where cas-register says so; it may have lifted the fence.",
 	needs:  func(*survey) string { return "" },
 	judges: func(history.F) bool { return true },
 	judge:  judgeFenced,
@@ -23,7 +24,7 @@ func judgeFenced(s *survey, opt Options, r *Report) error {
 			properties = append(properties, p.Name)
 		}
 	}
-	c := Config{Header: s.header, View: s.view, Memory: opt.Memory, Init: opt.Init, Source: withEnds(s.events)}
+	c := Config{Header: s.header, View: s.view, Memory: opt.Memory, Init: opt.Init, Source: withEnds(s.events), evidence: evidence{opt.FailedCAS}}
 	suite, err := c.judge(properties, s.header.Fence == "granted")
 	if err != nil {
 		return err

@@ -203,18 +203,23 @@ func witness(h *history.History) *Violation {
 func bySearch(h *history.History) (Outcome, *Violation) {
 	n := newNames(false)
 	s := search{property: "linearizable", names: n, config: Config{Memory: DefaultMemory}}
-	calls, _ := logOf(EventsOf(h), n, math.MaxInt)
+	calls, _ := logOf(EventsOf(h), n, math.MaxInt, evidence{})
 	return s.judgeScopes(calls, func(mine []call) []spec { return fencedSpecs(mine, &Config{}) })
 }
 
 // byBruteForce tries every order of at most a few operations on one scope.
 func byBruteForce(h *history.History) bool {
-	calls, _ := logOf(EventsOf(h), newNames(false), math.MaxInt)
+	calls, _ := logOf(EventsOf(h), newNames(false), math.MaxInt, evidence{})
 	calls = slices.DeleteFunc(calls, func(c call) bool { return c.outcome == failed })
-	return orderExists(calls, false, fence{}, map[int32]history.Value{}) || orderExists(calls, true, fence{}, map[int32]history.Value{})
+	for _, l := range []lifts{{}, {reads: true}, {idle: true}, {reads: true, idle: true}} {
+		if orderExists(calls, l, fence{}, map[int32]history.Value{}) {
+			return true
+		}
+	}
+	return false
 }
 
-func orderExists(calls []call, lifts bool, f fence, values map[int32]history.Value) bool {
+func orderExists(calls []call, lift lifts, f fence, values map[int32]history.Value) bool {
 	firstEnd, known := int64(never), false
 	for _, c := range calls {
 		firstEnd = min(firstEnd, c.ended)
@@ -227,8 +232,8 @@ func orderExists(calls []call, lifts bool, f fence, values map[int32]history.Val
 		if c.invoked > firstEnd {
 			continue
 		}
-		g, next, ok := bruteStep(c, lifts, f, values)
-		if ok && orderExists(slices.Delete(slices.Clone(calls), i, i+1), lifts, g, next) {
+		g, next, ok := bruteStep(c, lift, f, values)
+		if ok && orderExists(slices.Delete(slices.Clone(calls), i, i+1), lift, g, next) {
 			return true
 		}
 	}
@@ -236,14 +241,19 @@ func orderExists(calls []call, lifts bool, f fence, values map[int32]history.Val
 }
 
 // bruteStep is the fenced register, written apart from the one under test.
-func bruteStep(c call, lifts bool, f fence, values map[int32]history.Value) (fence, map[int32]history.Value, bool) {
+func bruteStep(c call, lift lifts, f fence, values map[int32]history.Value) (fence, map[int32]history.Value, bool) {
 	stale := c.token < f.token || c.token == f.token && c.lease != f.lease
 	cur := values[c.resource]
 	switch {
 	case c.outcome == refused:
 		return f, values, stale && (c.highest == 0 || c.highest == f.token)
+	case c.outcome == differs:
+		if lift.idle && !stale {
+			f = fence{c.token, c.lease}
+		}
+		return f, values, nilFor(cur) != nilFor(c.expect)
 	case c.f == history.Read:
-		if lifts && !stale {
+		if lift.reads && !stale {
 			return fence{c.token, c.lease}, values, c.outcome == unknown || nilFor(cur) == nilFor(c.answer)
 		}
 		return f, values, c.outcome == unknown || !stale && nilFor(cur) == nilFor(c.answer)

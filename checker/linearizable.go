@@ -64,7 +64,9 @@ type linearizability struct {
 	config Config
 	fences []witnessed     // by fence
 	values []history.Value // by resource; absent stands for the initial value
-	open   opTable[openOp]
+	// changed is where each resource got another value last.
+	changed []int64
+	open    opTable[openOp]
 	// failures are the operations whose client was told that they had no effect and
 	// of which the store noted none, with where they failed.
 	failures   opTable[int64]
@@ -138,6 +140,7 @@ func (m *linearizability) Reset() {
 	m.broken, m.failed, m.placed, m.unnoted, m.reads, m.searched = nil, nil, false, false, readsUndecided, false
 	clear(m.fences)
 	clear(m.values)
+	clear(m.changed)
 	m.open.reset()
 	m.failures.reset()
 	m.unrecorded = m.unrecorded[:0]
@@ -209,7 +212,7 @@ func (m *linearizability) end(in *Input) {
 			return
 		}
 	}
-	o.learn(in)
+	o.learn(in, m.config.evidence)
 	m.open.remove(e)
 }
 
@@ -238,6 +241,8 @@ func (m *linearizability) reply(in *Input, o *openOp) {
 			m.describe(o), in.Index, o.point.text(), inside(in.Resource))
 	case in.Error == history.Stale:
 		m.stale(in, o)
+	case m.config.evidence.differs(in.Event) && !m.differed(o):
+		m.fail(in, false, "the store answered to %s at #%d that it found another value%s", m.describe(o), in.Index, inside(in.Resource))
 	}
 }
 
@@ -253,6 +258,20 @@ func (m *linearizability) stale(in *Input, o *openOp) {
 	case in.Highest != 0 && in.Highest != o.highest && !o.excused:
 		m.failAt(f.at, in, "the store answered %s at #%d that its greatest token was %d although it was %d%s",
 			m.describe(o), in.Index, in.Highest, o.highest, inside(in.Resource))
+	}
+}
+
+// differed reports whether a cas may have found another value than it expected.
+func (m *linearizability) differed(o *openOp) bool {
+	v := m.current(at(&m.values, o.resource))
+	return v == untold || !sameValue(v, o.expect) || *at(&m.changed, o.resource) > o.invoked
+}
+
+// becomes gives a resource a value.
+func (m *linearizability) becomes(resource int32, v history.Value, index int64) {
+	if value := at(&m.values, resource); *value != v {
+		*value = v
+		*at(&m.changed, resource) = index
 	}
 }
 
@@ -343,7 +362,7 @@ func (m *linearizability) unknownEffect(in *Input) {
 	}
 	f.lift(c.token, c.lease, in.Index)
 	if c.f == history.Write {
-		*at(&m.values, c.resource) = c.value
+		m.becomes(c.resource, c.value, in.Index)
 	}
 }
 
@@ -383,10 +402,11 @@ func (m *linearizability) apply(in *Input, o *openOp, f *witnessed) {
 		m.fail(in, true, "the store applied %s at #%d although the value was %s%s",
 			m.describe(o), in.Index, nilText(m.current(v)), inside(in.Resource))
 	default:
-		*v = nilFor(o.value)
+		value := nilFor(o.value)
 		if o.f == history.Delete {
-			*v = history.Value{} // as if it had never been written
+			value = history.Value{} // as if it had never been written
 		}
+		m.becomes(o.resource, value, in.Index)
 		f.lift(o.token, o.lease, in.Index)
 	}
 }
@@ -526,6 +546,7 @@ func (m *linearizability) openKey(o *openOp) []byte {
 	b = append(b, byte(o.f), byte(o.point))
 	b = appendBool(b, o.unknown)
 	b = appendBool(b, o.right)
+	b = appendBool(b, o.f == history.CAS && int(o.resource) < len(m.changed) && m.changed[o.resource] > o.invoked)
 	b = appendText(b, m.names.resources.list[o.resource])
 	b = appendText(b, m.names.fences().list[o.fence])
 	b = appendInt(b, int64(o.token))
@@ -544,7 +565,7 @@ func appendValue(b []byte, v history.Value) []byte {
 
 func (m *linearizability) Clone() Monitor {
 	c := *m
-	c.fences, c.values = slices.Clone(m.fences), slices.Clone(m.values)
+	c.fences, c.values, c.changed = slices.Clone(m.fences), slices.Clone(m.values), slices.Clone(m.changed)
 	c.open, c.failures, c.unrecorded = m.open.clone(), m.failures.clone(), slices.Clone(m.unrecorded)
 	return &c
 }
@@ -574,7 +595,7 @@ func (m *linearizability) search() Result {
 		return Result{Outcome: o, Violation: v}
 	case m.config.Source != nil:
 		var err error
-		if calls, err = logOf(m.config.Source, m.names, m.config.calls()+1); err != nil {
+		if calls, err = logOf(m.config.Source, m.names, m.config.calls()+1, m.config.evidence); err != nil {
 			return Result{Outcome: Inconclusive, Violation: newViolation(m.property, nil, "undecided: cannot read the history again: %v", err)}
 		}
 	default:

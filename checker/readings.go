@@ -231,7 +231,7 @@ func (s *survey) found(v *Violation) (found history.Event, err error) {
 
 // hangsOnFailedCAS notes that the verdict depends on what a failed cas did.
 func (s *survey) hangsOnFailedCAS(m Model, opt Options, r *Report) error {
-	if s.failedCAS == 0 || s.beside(m) != &casRegisterModel && !slices.Contains([]string{registerModel.Name, casRegisterModel.Name}, m.Name) {
+	if s.failedCAS == 0 || s.beside(m) != &casRegisterModel && !slices.Contains([]string{registerModel.Name, casRegisterModel.Name, fencedModel.Name}, m.Name) {
 		return nil
 	}
 	what := fmt.Sprintf("%d cas failed without a reason: they are taken not to have happened (--failed-cas compares: each found another value than it expected)", s.failedCAS)

@@ -156,6 +156,56 @@ func TestRecordedHistories(t *testing.T) {
 			A ok release op=3 token=4
 			A invoke acquire op=4
 			A ok acquire op=4 token=5`, "satisfied"},
+		{"a cas under a token that found its value, and says it did not", history.Header{}, `
+			A invoke write op=1 token=2 value=2
+			A ok write op=1 token=2 value=2
+			A invoke cas op=2 token=2 expect=2 value=4
+			A fail cas op=2 token=2 expect=2 value=4 error=mismatch`,
+			"broke linearizable: no order of the operations explains cas 2 to 4 with token 2 -> another value by A, #3 to #4 (orders/7)"},
+		{"a cas under a token that found another value may lift the fence", history.Header{}, `
+			A invoke write op=1 token=1 value=1
+			A ok write op=1 token=1 value=1
+			B invoke cas op=2 token=2 expect=7 value=8
+			B fail cas op=2 token=2 expect=7 value=8 error=mismatch
+			A invoke write op=3 token=1 value=2
+			A fail write op=3 token=1 error=stale`, "satisfied"},
+		{"or may leave it", history.Header{}, `
+			A invoke write op=1 token=1 value=1
+			A ok write op=1 token=1 value=1
+			B invoke cas op=2 token=2 expect=7 value=8
+			B fail cas op=2 token=2 expect=7 value=8 error=mismatch
+			A invoke write op=3 token=1 value=2
+			A ok write op=3 token=1 value=2`, "satisfied"},
+		{"but not both", history.Header{}, `
+			A invoke write op=1 token=1 value=1
+			A ok write op=1 token=1 value=1
+			B invoke cas op=2 token=2 expect=7 value=8
+			B fail cas op=2 token=2 expect=7 value=8 error=mismatch
+			A1 invoke write op=3 token=1 value=2 client=A
+			A2 invoke write op=4 token=1 value=3 client=A
+			A1 fail write op=3 token=1 error=stale client=A
+			A2 ok write op=4 token=1 value=3 client=A`,
+			"broke linearizable: no order of the operations explains write 3 with token 1 -> ok by A, #6 to #8 (orders/7)"},
+		{"the notes tell that a cas found its value, and it says that it did not", history.Header{}, `
+			A invoke write op=1 token=2 value=2
+			store apply op=1 token=2 value=2
+			A ok write op=1 token=2 value=2
+			A invoke cas op=2 token=2 expect=2 value=4
+			A fail cas op=2 token=2 expect=2 value=4 error=mismatch`,
+			"broke linearizable: no order of the operations explains cas 2 to 4 with token 2 -> another value by A, #4 to #5 (orders/7)"},
+		{"the notes tell that the value was another one while a cas was under way", history.Header{}, `
+			A invoke write op=1 token=2 value=1
+			store apply op=1 token=2 value=1
+			A ok write op=1 token=2 value=1
+			A invoke cas op=2 token=2 expect=2 value=4
+			A1 invoke write op=3 token=2 value=2 client=A
+			store apply op=3 token=2 value=2
+			A fail cas op=2 token=2 expect=2 value=4 error=mismatch`, "satisfied"},
+		{"a cas that lost to a stale token may have compared first", history.Header{}, `
+			A invoke write op=1 token=2 value=1
+			A ok write op=1 token=2 value=1
+			B invoke cas op=2 token=1 expect=7 value=8
+			B fail cas op=2 token=1 expect=7 value=8 error=mismatch`, "satisfied"},
 	} {
 		r, err := Check(parse(t, tt.header, tt.events), Options{Model: "fenced"})
 		if err != nil {

@@ -26,7 +26,7 @@ func linearizable(p *past) opinion {
 		done = append(done, fence)
 		s := &orders{past: p, seen: map[string]bool{}}
 		for _, o := range ops {
-			if o.F.IsStore() && p.fence(&o.Event) == fence && (!o.failed() || o.stale()) {
+			if o.F.IsStore() && p.fence(&o.Event) == fence && (!o.failed() || o.stale() || o.differed()) {
 				s.ops = append(s.ops, o)
 			}
 		}
@@ -131,6 +131,11 @@ func (s *orders) search(r register) bool {
 	return false
 }
 
+// differed reports whether a cas found another value than it expected.
+func (o *operation) differed() bool {
+	return o.F == history.CAS && o.failed() && o.end.Error == "mismatch"
+}
+
 func (s *orders) key(r *register) string {
 	var b []byte
 	for _, d := range s.done {
@@ -160,6 +165,15 @@ func (s *orders) after(r register, o *operation) []register {
 			return []register{r}
 		}
 		return nil
+	}
+	if o.differed() {
+		if value, ok := r.values[o.Resource]; ok && value == o.Expect || !ok && s.init == o.Expect {
+			return nil
+		}
+		if r.refuses(o) {
+			return []register{r}
+		}
+		return []register{r, {o.Token, o.Lease, r.values}} // a store may choose
 	}
 	if r.refuses(o) {
 		return nil // one of unknown outcome may have had none

@@ -222,12 +222,17 @@ type evidence struct {
 // mismatch is the error of a cas that found another value than it expected.
 const mismatch = "mismatch"
 
+// differs reports whether an operation that failed is a cas that found another value.
+func (ev evidence) differs(e *history.Event) bool {
+	return e.F == history.CAS && (e.Error == mismatch || e.Error == "" && ev.compares)
+}
+
 // end records the outcome of a call on a register.
 func (c *call) end(e *history.Event, ev evidence) {
 	switch {
 	case e.Type == history.OK:
 		c.outcome, c.answer = done, e.Value
-	case e.Type == history.Fail && e.F == history.CAS && (e.Error == mismatch || e.Error == "" && ev.compares):
+	case e.Type == history.Fail && ev.differs(e):
 		c.outcome = refused
 	case e.Type == history.Fail:
 		c.outcome = failed

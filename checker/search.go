@@ -37,8 +37,9 @@ type outcome uint8
 const (
 	unknown outcome = iota // it may take effect at any later time, or never
 	done
-	refused // as stale
+	refused // as stale; of a register's cas, because it found another value
 	failed  // without effect, for a reason that no specification explains
+	differs // a cas under a token found another value than it expected
 )
 
 // never is the index of an end that a history does not hold.
@@ -68,7 +69,7 @@ func (c *call) happen(in *Input, n *names) {
 }
 
 // learn notes how a client's wait for the call on the store ended.
-func (c *call) learn(in *Input) {
+func (c *call) learn(in *Input, ev evidence) {
 	switch {
 	case in.Type == history.OK:
 		c.outcome = done
@@ -77,6 +78,8 @@ func (c *call) learn(in *Input) {
 		}
 	case in.Type == history.Fail && in.Error == history.Stale:
 		c.outcome, c.highest = refused, in.Highest
+	case in.Type == history.Fail && ev.differs(in.Event):
+		c.outcome = differs
 	case in.Type == history.Fail:
 		c.outcome = failed
 	default:
@@ -93,11 +96,13 @@ type callLog struct {
 	open  opTable[int32] // places in calls
 	seen  []int          // calls, by scope
 	most  int            // of a scope
+
+	evidence evidence
 }
 
 // logOf collects the calls of a whole history, of each scope at most so many.
-func logOf(events Events, n *names, most int) ([]call, error) {
-	l := &callLog{in: Input{names: n}, most: most}
+func logOf(events Events, n *names, most int, ev evidence) ([]call, error) {
+	l := &callLog{in: Input{names: n}, most: most, evidence: ev}
 	err := events(l.observe)
 	return l.calls, err
 }
@@ -127,7 +132,7 @@ func (l *callLog) observe(e *history.Event) {
 	}
 	if o.rec >= 0 {
 		c := &l.calls[o.rec]
-		if c.learn(in); !known {
+		if c.learn(in, l.evidence); !known {
 			c.invoked = math.MinInt64 // it may have begun at any time before
 		}
 	}
@@ -304,7 +309,7 @@ func (c *call) unexplained(property string, n *names) *Violation {
 func (c *call) reply() string {
 	text := describeCall(c.f, c.value, c.expect, c.token)
 	switch {
-	case c.outcome == refused && c.f == history.CAS && c.token == 0:
+	case c.outcome == differs, c.outcome == refused && c.f == history.CAS && c.token == 0:
 		return text + " -> another value"
 	case c.outcome == refused && c.highest != 0:
 		return text + " -> stale (greatest " + c.highest.String() + ")"
@@ -432,16 +437,31 @@ type fencedState struct {
 }
 
 // fencedSpecs are the sequential specifications of one scope of the fenced
-// store: its reads lift no fence, or all of them do.
+// store: its reads lift no fence, or all of them do, and so do those of its cas that
+// find another value.
 func fencedSpecs(calls []call, c *Config) []spec {
-	specs := []spec{fencedSpec(calls, c, false)}
-	if slices.ContainsFunc(calls, func(c call) bool { return c.f == history.Read && c.token != 0 }) {
-		specs = append(specs, fencedSpec(calls, c, true))
+	specs := []spec{fencedSpec(calls, c, lifts{})}
+	some := lifts{
+		reads: slices.ContainsFunc(calls, func(c call) bool { return c.f == history.Read && c.token != 0 }),
+		idle:  slices.ContainsFunc(calls, func(c call) bool { return c.outcome == differs && c.token != 0 }),
+	}
+	if some.reads {
+		specs = append(specs, fencedSpec(calls, c, lifts{reads: true}))
+	}
+	if some.idle {
+		specs = append(specs, fencedSpec(calls, c, lifts{idle: true}))
+	}
+	if some.reads && some.idle {
+		specs = append(specs, fencedSpec(calls, c, some))
 	}
 	return specs
 }
 
-func fencedSpec(calls []call, config *Config, readsLift bool) spec {
+// lifts says what lifts the fence beside what changes the store: reads, and a cas that
+// finds another value.
+type lifts struct{ reads, idle bool }
+
+func fencedSpec(calls []call, config *Config, lift lifts) spec {
 	var resources []int32
 	for i := range calls {
 		if !slices.Contains(resources, calls[i].resource) {
@@ -455,7 +475,7 @@ func fencedSpec(calls []call, config *Config, readsLift bool) spec {
 	}
 	return spec{
 		init:       start,
-		readsCount: readsLift,
+		readsCount: lift.reads,
 		step: func(state any, c *call, o outcome) (bool, any) {
 			st, ok := state.(*fencedState)
 			i, known := slices.BinarySearch(resources, c.resource)
@@ -463,7 +483,10 @@ func fencedSpec(calls []call, config *Config, readsLift bool) spec {
 				return false, state
 			}
 			if c.f == history.Read {
-				return st.read(c, o, i, readsLift, config.FreeReads)
+				return st.read(c, o, i, lift.reads, config.FreeReads)
+			}
+			if o == differs {
+				return st.differs(c, i, lift.idle)
 			}
 			return st.step(c, o, i, start.values[i])
 		},
@@ -494,6 +517,20 @@ func (st *fencedState) read(c *call, o outcome, i int, lifts, free bool) (bool, 
 	next := &fencedState{st.fence, st.values}
 	next.lift(c.token, c.lease)
 	return o == done || !next.equal(st), next
+}
+
+// differs is a cas that finds another value in place i. A store may compare before it
+// looks at the token.
+func (st *fencedState) differs(c *call, i int, lifts bool) (bool, *fencedState) {
+	if st.values[i] != untold && sameValue(st.values[i], c.expect) {
+		return false, st
+	}
+	if !lifts || !st.accepts(c.token, c.lease) {
+		return true, st
+	}
+	next := &fencedState{st.fence, st.values}
+	next.lift(c.token, c.lease)
+	return true, next
 }
 
 // step is a mutation of the resource in place i, or a raise.

@@ -37,7 +37,7 @@ func TestSearchIsBounded(t *testing.T) {
 			t.Errorf("%s: want %s and %q, found %s and %q", test.reason, test.want, test.says, r.Outcome, said)
 		}
 	}
-	if calls, _ := logOf(EventsOf(fencedByClients(100, 0)), newNames(false), 41); len(calls) != 41 {
+	if calls, _ := logOf(EventsOf(fencedByClients(100, 0)), newNames(false), 41, evidence{}); len(calls) != 41 {
 		t.Errorf("%d operations are kept for the search, want 41", len(calls))
 	}
 }

@@ -31,7 +31,8 @@ type Config struct {
 	// search, which judges a suspicious path by running it again.
 	Forget bool
 	// grants, when set, may justify a refusal.
-	grants *grants
+	grants   *grants
+	evidence evidence
 }
 
 // Suite is a set of monitors and the observer of the "sometimes" facts. It
