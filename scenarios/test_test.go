@@ -212,6 +212,27 @@ func TestUsersGoroutine(t *testing.T) {
 	}
 }
 
+// TestUsersGoroutineStalls: what strikes at a call of a goroutine that is none of the
+// simulator's would let the world go on from its stack: it is reported first.
+func TestUsersGoroutineStalls(t *testing.T) {
+	for name, call := range map[string]func(p *sim.Proc){
+		"yield": func(p *sim.Proc) { p.Yield("in a goroutine") },
+		"sync":  func(p *sim.Proc) { p.Sync() },
+	} {
+		_, err := tested(t, "", withHook(func(p *sim.Proc) {
+			done := make(chan bool)
+			go func() {
+				defer close(done)
+				call(p)
+			}()
+			<-done
+		}))
+		if s, ok := errors.AsType[*watchdog.Stray](err); !ok || s.Process != "store" {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
 // TestUsersBlock: a store that blocks outside the simulator is named, with the seed.
 func TestUsersBlock(t *testing.T) {
 	c := testConfig{seeds: 2000, limit: 200 * time.Millisecond}

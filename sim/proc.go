@@ -445,6 +445,7 @@ func (p *Proc) strike(count uint32, label string) {
 		return // stalling the only task is pausing the process
 	}
 	if k := w.choose(n, SiteStall, count, w.strikes(SiteStall)+1, label); k > 0 {
+		p.mustBeInside()
 		d := w.duration(w.cfg.Stalls, k)
 		w.note(Note{Kind: NoteStall, Proc: n.id, For: d, Label: label})
 		p.waitFor(waitTime, time.Duration(max(d, 1)))
@@ -453,6 +454,7 @@ func (p *Proc) strike(count uint32, label string) {
 
 // frozenFor freezes the process of the running task p for d.
 func (p *Proc) frozenFor(d int64, suspend bool, label string) {
+	p.mustBeInside()
 	p.n.freeze(d, suspend, label)
 	p.gotIt = false
 	p.n.ready = slices.Insert(p.n.ready, 0, p)
