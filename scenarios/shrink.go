@@ -175,6 +175,58 @@ func (s *shrinker) somewhere(p Params) bool {
 	return false
 }
 
+// kinds returns, of the decisions that differ in nothing but the place, the last.
+func kinds(list sim.Schedule) sim.Schedule {
+	var last sim.Schedule
+	for i, d := range list {
+		if !slices.ContainsFunc(list[i+1:], func(o sim.Decision) bool {
+			return o.Proc == d.Proc && o.Site == d.Site && o.Option == d.Option
+		}) {
+			last = append(last, d)
+		}
+	}
+	return last
+}
+
+// Of a failure that remains large, two or three of its decisions are tried at other
+// places, drawn evenly: at most in so many runs, with so many events in all.
+const (
+	maxFew       = 8000
+	maxFewEvents = 4_000_000
+)
+
+// few looks for two or three decisions of the kinds of small's that break property too,
+// and returns what they shrink to, or nil.
+func (r *Runner) few(small *Small, property string, maxRuns int) *Small {
+	all := kinds(small.Schedule)
+	if len(all) < 2 {
+		return nil
+	}
+	d := &seedDrawer{}
+	var left int64 = maxFewEvents
+	for n := 0; n < maxFew && left > 0; n++ {
+		p := small.Params
+		if d.Int("its parameters", 0, 1) == 0 {
+			for _, x := range r.decided(&p) {
+				*x.of(&p) = x.Get(&r.sc.Params)
+			}
+		}
+		var s sim.Schedule
+		later := d.Int("later places too", 0, 1)
+		for range 2 + d.Int("three", 0, 1) {
+			x := all[d.Int("which", 0, len(all)-1)]
+			x.Count = uint32(d.Int("place", 0, int(x.Count)+later*(int(x.Count)+4)))
+			s = append(s, x)
+		}
+		o := r.Replay(&p, s)
+		left -= o.Result.Events
+		if slices.Contains(o.Broken(), property) {
+			return r.Shrink(&p, slices.Clone(o.Result.Decisions), property, maxRuns)
+		}
+	}
+	return nil
+}
+
 // maxPairs is how many decisions there may be for two of them to be left out at
 // once.
 const maxPairs = 12

@@ -185,6 +185,11 @@ const (
 // shrink makes a failing run small, or finds another that becomes smaller.
 func (u *userTest) shrink(run *Recorded, property string, maxRuns int) {
 	small := u.r.Shrink(&run.Params, run.Schedule, property, maxRuns)
+	if u.size(small) > fewDecisions && maxRuns == maxShrink {
+		if other := u.r.few(small, property, maxRuns); other != nil && u.size(other) < u.size(small) {
+			small = other
+		}
+	}
 	left := run.Seed + manySeeds
 	others := 0
 	if maxRuns < maxShrink {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"staleproof/model"
 	"staleproof/model/history"
@@ -428,5 +429,74 @@ func TestUsersDeadlock(t *testing.T) {
 		if again, err := outcomeOf(t, tokenIn(v.failure), x.store); err != nil || brokenIn(again.failure) != "no-panic" {
 			t.Errorf("%s: expected the replay to show it again, found %v\n%s", x.reason, err, again.failure)
 		}
+	}
+}
+
+// projected keeps its fence in a projection that follows its log of events.
+type projected struct {
+	events  []model.Request
+	done    int
+	working bool
+}
+
+func (s *projected) fence(n int, resource string) (token model.Token, lease string) {
+	for _, e := range s.events[:n] {
+		if e.Resource == resource {
+			token, lease = e.Token, e.Lease
+		}
+	}
+	return token, lease
+}
+
+func (s *projected) put(p *sim.Proc, r model.Request) model.Reply {
+	if token, lease := s.fence(s.done, r.Resource); r.Token < token || r.Token == token && r.Lease != lease {
+		return model.Stale(token)
+	}
+	s.events = append(s.events, r)
+	if !s.working {
+		s.working = true
+		p.Go("projector", func(p *sim.Proc) {
+			for s.done < len(s.events) {
+				p.Sleep(3 * time.Millisecond)
+				s.done++
+			}
+			s.working = false
+		})
+	}
+	p.Yield("appended")
+	return model.OK(r.Value)
+}
+
+func (s *projected) Write(p *sim.Proc, r model.Request) model.Reply  { return s.put(p, r) }
+func (s *projected) Raise(p *sim.Proc, r model.Request) model.Reply  { return s.put(p, r) }
+func (s *projected) Delete(p *sim.Proc, r model.Request) model.Reply { return s.put(p, r) }
+
+func (s *projected) Read(_ *sim.Proc, r model.Request) model.Reply {
+	value := int64(0)
+	for _, e := range s.events {
+		switch {
+		case e.Resource != r.Resource:
+		case e.F == history.Write:
+			value = e.Value
+		case e.F == history.Delete:
+			value = 0
+		}
+	}
+	return model.OK(value)
+}
+
+// TestFewDecisions: a failure that came of many decisions, none of which can be left
+// out, is shown as one of few at other places.
+func TestFewDecisions(t *testing.T) {
+	v, err := outcomeIn(t, "textbook", WithStore(func() model.StoreServer { return &projected{} }), WithSeeds(4000))
+	if err != nil || brokenIn(v.failure) != "no-stale-write" {
+		t.Fatalf("expected no-stale-write to be broken, found %v\n%s", err, v.failure)
+	}
+	rec, err := ParseToken(tokenIn(v.failure))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(rec.Schedule); n == 0 || n > fewDecisions {
+		t.Errorf("expected at most %d decisions, found %d\n%s", fewDecisions, n, v.failure)
 	}
 }
