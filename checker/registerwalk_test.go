@@ -29,12 +29,12 @@ type registerRun struct {
 	index, op            int64
 	value                history.Value
 	open                 []pendingCall
-	names                []string
 }
 
 type pendingCall struct {
-	invoke history.Event
-	end    history.Event // once it took effect
+	process string
+	invoke  history.Event
+	end     history.Event // once it took effect
 }
 
 func (r *registerRun) emit(e history.Event) {
@@ -47,8 +47,8 @@ func (r *registerRun) emit(e history.Event) {
 func (r *registerRun) run(operations int) {
 	r.open = make([]pendingCall, r.clients)
 	busy := 0
-	for i := range r.clients {
-		r.names = append(r.names, fmt.Sprint("p", i))
+	for i := range r.open {
+		r.open[i].process = fmt.Sprint("p", i)
 	}
 	for left := operations; left > 0 || busy > 0; {
 		switch c := &r.open[r.IntN(r.clients)]; {
@@ -62,7 +62,10 @@ func (r *registerRun) run(operations int) {
 		default:
 			busy--
 			r.emit(c.end)
-			*c = pendingCall{}
+			if c.end.Type == history.Info {
+				c.process = fmt.Sprint(c.process, "'")
+			}
+			*c = pendingCall{process: c.process}
 		}
 	}
 }
@@ -79,7 +82,7 @@ func (r *registerRun) drawn() history.Value {
 
 func (r *registerRun) begin(c *pendingCall) {
 	r.op++
-	c.invoke = history.Event{Process: r.names[r.IntN(len(r.names))], Type: history.Invoke, F: history.Read, Op: r.op, Resource: "r"}
+	c.invoke = history.Event{Process: c.process, Type: history.Invoke, F: history.Read, Op: r.op, Resource: "r"}
 	switch e := &c.invoke; {
 	case r.IntN(100) < r.cas:
 		e.F, e.Expect, e.Value = history.CAS, r.drawn(), r.drawn()
@@ -246,6 +249,80 @@ func TestCalm(t *testing.T) {
 	}
 	if ok, err := j.confirmed(r, 0); !ok || err != nil {
 		t.Errorf("expected porcupine to confirm %s, found %v, %v", r.found.Message, ok, err)
+	}
+}
+
+// TestPlacesOfCAS: a cas takes effect at places that are used up, and by which other
+// places may be reached.
+func TestPlacesOfCAS(t *testing.T) {
+	for _, tt := range []struct {
+		reason, events string
+		want           Outcome
+	}{
+		{"one of two effects was of the operation that began later", `
+			A invoke write op=1 value=1
+			B invoke cas op=2 expect=1 value=2
+			C invoke cas op=3 expect=2 value=3
+			A ok write op=1
+			A invoke write op=4 value=1
+			A ok write op=4
+			D invoke cas op=5 expect=1 value=2
+			E invoke read op=6
+			E ok read op=6 value=2
+			B ok cas op=2
+			C ok cas op=3
+			E invoke read op=7
+			E ok read op=7 value=2
+			D ok cas op=5
+		`, Satisfied},
+		{"a value that was overwritten once is taken away once", `
+			A invoke write op=1 value=1
+			A ok write op=1
+			B invoke cas op=2 expect=1 value=2
+			C invoke cas op=3 expect=1 value=3
+			A invoke write op=4 value=9
+			A ok write op=4
+			B ok cas op=2
+			C ok cas op=3
+		`, Violated},
+		{"one that was overwritten twice is taken away twice", `
+			A invoke write op=1 value=1
+			A ok write op=1
+			B invoke cas op=2 expect=1 value=2
+			C invoke cas op=3 expect=1 value=3
+			A invoke write op=4 value=1
+			A ok write op=4
+			A invoke write op=5 value=9
+			A ok write op=5
+			B ok cas op=2
+			C ok cas op=3
+		`, Satisfied},
+		{"it is left and come back to", `
+			A invoke write op=1 value=1
+			A ok write op=1
+			B invoke cas op=2 expect=1 value=2
+			C invoke cas op=3 expect=2 value=1
+			D invoke cas op=4 expect=1 value=5
+			D ok cas op=4
+			B ok cas op=2
+			C ok cas op=3
+			A invoke read op=6
+			A ok read op=6 value=5
+		`, Satisfied},
+		{"it is left and not come back to", `
+			A invoke write op=1 value=1
+			A ok write op=1
+			B invoke cas op=2 expect=1 value=2
+			D invoke cas op=4 expect=1 value=5
+			D ok cas op=4
+			B ok cas op=2
+		`, Violated},
+	} {
+		h := parse(t, history.Header{}, tt.events)
+		r := &walkOver(h).scopes[0]
+		if got := r.found != nil; r.unclear || got != (tt.want == Violated) {
+			t.Errorf("%s: unclear %v, %+v, want %s", tt.reason, r.unclear, r.found, tt.want)
+		}
 	}
 }
 
