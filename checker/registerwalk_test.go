@@ -127,7 +127,7 @@ func randomRegister(seed uint64, cas bool) *history.History {
 	h := &history.History{}
 	r := &registerRun{Rand: rand.New(rand.NewPCG(seed, 7)), value: history.NilValue, observe: func(e *history.Event) { h.Events = append(h.Events, *e) }}
 	r.clients, r.values = 1+r.IntN(10), 2+r.IntN(4)
-	r.unknown, r.failed = r.IntN(2)*r.IntN(30), r.IntN(2)*r.IntN(20)
+	r.unknown, r.failed = r.IntN(2)*r.IntN(60), r.IntN(2)*r.IntN(20)
 	r.deletes, r.unique = r.IntN(3) == 0, r.IntN(5) == 0
 	if cas {
 		r.cas = 10 + r.IntN(60)
@@ -184,7 +184,9 @@ func walkOver(h *history.History) *registers {
 	survey, _ := look(history.Header{}, EventsOf(h))
 	m := newRegisters("register", newNames(false), history.NilValue, evidence{}, survey.endless)
 	for i := range h.Events {
-		m.observe(&h.Events[i])
+		if m.observe(&h.Events[i]); i%2 == 0 && len(m.scopes) > 0 && m.scopes[0].walk != nil {
+			m.scopes[0].walk.sweep() // as in a long history
+		}
 	}
 	return m
 }
@@ -496,5 +498,37 @@ func TestReplaced(t *testing.T) {
 		if got := Explain(h, r.Violations[0]); got.Cause != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.reason, got.Cause, tt.want)
 		}
+	}
+}
+
+// TestAmple: a configuration stands for one that spent others of the mutations of
+// unknown outcome while enough are left, and tells when the other one could have gone
+// on where it cannot.
+func TestAmple(t *testing.T) {
+	defer func(n int) { ample = n }(ample)
+	ample = 1
+	w := newRegisterWalk(history.NilValue)
+	for i := range int64(6) {
+		w.begin(&call{f: history.Write, value: history.IntValue(1 + i/3), invoked: 1 + i})
+	}
+	w.begin(&call{f: history.Read, outcome: done, answer: history.IntValue(1), invoked: 7, ended: 9})
+	c := conf{last: 7, spent: []spent{{0, 2, 2}}}
+	o := conf{last: 7, spent: []spent{{0, 1, 1}, {1, 1, 1}}}
+	if !w.standsFor(&c, &o) {
+		t.Fatal("expected one to stand for the other: a third write of 1 is left")
+	}
+	c.absorb(&o)
+	if diff := cmp.Diff([]spent{{0, 2, 1}}, c.spent, cmp.AllowUnexported(spent{})); diff != "" {
+		t.Errorf("spent (-want +got):\n%s", diff)
+	}
+	if !w.take(&c, 0, 8) || w.doubt {
+		t.Errorf("expected the third write of 1 to be there, found doubt %v", w.doubt)
+	}
+	if w.take(&c, 0, 8) || !w.doubt {
+		t.Errorf("expected no fourth write of 1, and doubt as the other one has a third, found doubt %v", w.doubt)
+	}
+	ample = 2
+	if w.standsFor(&conf{last: 7, spent: []spent{{0, 2, 2}}}, &o) {
+		t.Error("expected that one write is not ample where it takes two")
 	}
 }
