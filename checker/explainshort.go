@@ -297,7 +297,7 @@ func (x *explainer) whyApplied() string {
 
 // setBack returns the position of a raise that the store accepted between the two last
 // quoted events although its token is lower than that of the first, and no lower than
-// that of the last; -1: there is none.
+// that of the last. It returns -1 if there is none.
 func (x *explainer) setBack() int {
 	if len(x.quoted) < 2 {
 		return -1
@@ -387,8 +387,8 @@ func (x *explainer) lostUpdate() (harm, cause string) {
 	return harm, sentences(x.counted(basis, late, last, made), x.story(late, x.tokenNumber(last), x.quoted[1]), cause, remedy)
 }
 
-// cannotRaise returns the position of a raise with the token of a note, which its client
-// was told that the store does not support; -1: there is none.
+// cannotRaise returns the position of a raise with the token of a note to which the store
+// answered that it does not support raises, or -1 if there is none.
 func (x *explainer) cannotRaise(note *history.Event) int {
 	for i := range x.events[:x.last] {
 		e := &x.events[i]

@@ -92,8 +92,8 @@ func (p *Property) judgedIn(timing string) bool {
 	return p.Timed
 }
 
-// withEnds lends the end of an operation, and the store's notes of it, what only its
-// invocation says: many recorders do not repeat the token, the lease or the resource.
+// withEnds copies to the end of an operation, and to the store's notes of it, what only
+// the invoke says: many recorders do not repeat the token, the lease or the resource.
 func withEnds(events Events) Events {
 	return func(yield func(*history.Event)) error {
 		var c completer

@@ -45,8 +45,8 @@ type seat struct {
 	unknown  bool        // an acquisition or, of a mutex, a release may yet take effect
 }
 
-// manyHolds bounds the leases of one client and scope that are kept while nothing
-// tells that they are over.
+// manyHolds bounds the leases of one client and scope that are kept while no event
+// says that they are over.
 var manyHolds = 16
 
 // lockHold is one lease, from its acquisition on.
@@ -407,7 +407,7 @@ func (m *locks) unseen(in *Input, op *lockOp, s *lockScope, known *lockHold) *lo
 	return nil
 }
 
-// undecided notes that what was forgotten may explain an operation, or may not.
+// undecided notes that an operation may be about a lease that was forgotten.
 func (m *locks) undecided(in *Input, op *lockOp) {
 	if m.doubt == nil {
 		m.doubt = newViolation(m.property, sorted(op.invoked, in.Index),

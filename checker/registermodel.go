@@ -36,7 +36,8 @@ func needsRegister(s *survey) string {
 	return "reads and writes"
 }
 
-// judgeRegister judges in one pass what a walk can judge, and searches for the rest.
+// judgeRegister judges in one pass what a walk can judge, and searches for an order of
+// the rest.
 func judgeRegister(name string, look *survey, opt Options, r *Report) error {
 	j := registerJudge{
 		registers: newRegisters(name, newNames(false), opt.Init, evidence{compares: opt.FailedCAS}, look.endless),

@@ -52,7 +52,7 @@ func (g *granted) surelyOf(in *Input) bool {
 	return !g.unnamed && !in.unnamed() && g.owner == in.client()
 }
 
-// again reports whether the event grants g's own lease, which is not over, once more.
+// again reports whether the event grants g's own lease once more while it is in force.
 // Without identities an equal token for the same owner counts as that.
 func (g *granted) again(in *Input) bool {
 	if g.token == 0 || g.token != in.Token || g.over {
