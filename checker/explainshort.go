@@ -22,12 +22,15 @@ func (x *explainer) short(f *Finding) {
 	case x.v.Property == noLostUpdate.Name && len(x.quoted) == 3:
 		f.Harm, f.Cause = x.lostUpdate()
 	case x.staleWrite() && e.Text == history.Unchanged:
-		f.Harm = fmt.Sprintf("%s, with %s, was answered as done after token %d was accepted, and nothing in %s changed", x.name(e), x.tokenOf(e), x.before(), server(e))
-		f.Cause = sentences(x.story(e, x.before(), x.last), "a store that refuses a stale write answers so, as its client must learn that it lost its lease")
+		f.Harm = fmt.Sprintf("%s, with %s, was answered as done after token %d was accepted, and nothing in %s changed",
+			x.name(e), x.tokenOf(e), x.before(), server(e))
+		f.Cause = sentences(x.story(e, x.before(), x.last),
+			"a store that refuses a stale write answers so, as its client must learn that it lost its lease")
 	case x.staleWrite():
 		f.Harm, f.Cause = x.overwritten(), sentences(x.story(e, x.before(), x.last), x.whyApplied(), x.remedy())
 	case x.v.Property == fenceSurvives.Name && e.F == history.Raised && len(x.quoted) == 2:
-		f.Harm = fmt.Sprintf("%s set the fence of %s back from token %d to %d: writes with token %d pass again", x.name(e), server(e), x.before(), x.tokenNumber(e), x.tokenNumber(e))
+		f.Harm = fmt.Sprintf("%s set the fence of %s back from token %d to %d: writes with token %d pass again",
+			x.name(e), server(e), x.before(), x.tokenNumber(e), x.tokenNumber(e))
 		f.Cause = sentences(x.story(e, x.before(), x.last), "a store that refuses a raise with a lower token keeps its fence")
 	case x.v.Property == fenceSurvives.Name && e.F == history.Served && len(x.quoted) == 3:
 		f.Harm = fmt.Sprintf("%s was acknowledged, and lost when %s came back at #%d",
@@ -279,7 +282,8 @@ func (x *explainer) whyApplied() string {
 	switch k := x.operation(e.Op); {
 	case x.setBack() >= 0:
 		o := &x.events[x.setBack()]
-		return fmt.Sprintf("%s had accepted a raise with token %d at #%d, after token %d: from then on it let %s pass", server(e), x.tokenNumber(o), o.Index, x.before(), x.tokenOf(e))
+		return fmt.Sprintf("%s had accepted a raise with token %d at #%d, after token %d: from then on it let %s pass",
+			server(e), x.tokenNumber(o), o.Index, x.before(), x.tokenOf(e))
 	case x.tokenless(k) && e.Highest == 0:
 		return "the request carried no token"
 	case x.tokenless(k):
@@ -305,7 +309,10 @@ func (x *explainer) setBack() int {
 	e := &x.events[x.last]
 	for i := x.quoted[len(x.quoted)-2] + 1; i < x.last; i++ {
 		o := &x.events[i]
-		if o.F == history.Raised && (o.Highest == 0 || o.Highest == o.Token) && x.sameFence(o, e) && x.tokenNumber(o) < x.before() && x.tokenNumber(o) >= x.tokenNumber(e) {
+		if o.F != history.Raised || o.Highest != 0 && o.Highest != o.Token || !x.sameFence(o, e) {
+			continue
+		}
+		if token := x.tokenNumber(o); token < x.before() && token >= x.tokenNumber(e) {
 			return i
 		}
 	}

@@ -101,13 +101,14 @@ func withEnds(events Events) Events {
 	}
 }
 
-// completer keeps what open operations have to lend.
+// completer keeps the fields of open operations that their ends and notes may lack.
 type completer struct {
-	open opTable[lent]
+	open opTable[invokeFields]
 	copy history.Event
 }
 
-type lent struct {
+// invokeFields are the fields of an invoke that an end or a note may lack.
+type invokeFields struct {
 	resource, scope, lease, client string
 	token                          history.Token
 }
@@ -120,19 +121,18 @@ func (c *completer) complete(e *history.Event) *history.Event {
 		return c.note(e)
 	case e.Type == history.Invoke:
 		inv, _ := c.open.add(e.Op)
-		inv.rec = lent{e.Resource, e.Scope, e.Lease, e.ClientName(), e.Token}
+		inv.rec = invokeFields{e.Resource, e.Scope, e.Lease, e.ClientName(), e.Token}
 		return e
 	}
 	inv := c.open.find(e.Op)
 	if inv == nil {
 		return e
 	}
-	c.copy = *e
-	inv.rec.lend(&c.copy)
+	done := c.filled(e, &inv.rec)
 	if e.Type != history.Info {
 		c.open.remove(inv)
 	}
-	return &c.copy
+	return done
 }
 
 // note completes what a server noted of an operation that is open or of unknown
@@ -147,15 +147,22 @@ func (c *completer) note(e *history.Event) *history.Event {
 		c.copy = *e
 		c.copy.Owner = inv.rec.client
 	case e.F >= history.Apply && e.F <= history.Served:
-		c.copy = *e
-		inv.rec.lend(&c.copy)
+		return c.filled(e, &inv.rec)
 	default:
 		return e
 	}
 	return &c.copy
 }
 
-func (l *lent) lend(e *history.Event) {
+// filled returns a copy of e with the fields of its invoke where it has none. The copy is
+// valid until the next call.
+func (c *completer) filled(e *history.Event, from *invokeFields) *history.Event {
+	c.copy = *e
+	from.fill(&c.copy)
+	return &c.copy
+}
+
+func (l *invokeFields) fill(e *history.Event) {
 	if e.Resource == "" {
 		e.Resource = l.resource
 	}

@@ -247,7 +247,9 @@ func look(h history.Header, events Events) (survey, error) {
 		s.any = true
 		s.seen[e.F&127] = true
 		s.tokens = s.tokens || e.Token != 0
-		s.granted = s.granted || e.Token != 0 && ((e.F == history.Acquire || e.F == history.Renew) && e.Type == history.OK || e.F == history.Grant || e.F == history.Renewed)
+		answered := (e.F == history.Acquire || e.F == history.Renew) && e.Type == history.OK
+		noted := e.F == history.Grant || e.F == history.Renewed
+		s.granted = s.granted || e.Token != 0 && (answered || noted)
 		s.named = s.named || e.F == history.Acquire && e.ScopeName() != ""
 		s.protect(e)
 		s.leases = s.leases || e.Lease != ""

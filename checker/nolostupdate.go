@@ -15,7 +15,8 @@ var noLostUpdate = Property{
 	Doc: "Watches the store's apply, raised and served notes of a resource. A mutation that names the operation whose " +
 		"value it used (basis) is judged: between that operation and it, no mutation of a lower token was applied. An " +
 		"operation that the store does not note counts from its answer on. Of a history with more than 131,072 operations " +
-		"on the store a basis that is as many operations old may be inconclusive. Tokens alone do not give this: the late write may come before the store has seen the new token.",
+		"on the store a basis that is as many operations old may be inconclusive. Tokens alone do not give " +
+		"this: the late write may come before the store has seen the new token.",
 	Timed: true, Untimed: true, Bounded: true,
 	Unaided: "where basis is recorded",
 	watch: func(v View) []interest {

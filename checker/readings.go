@@ -168,7 +168,9 @@ func (s *survey) hangsOnInit(m Model, opt Options, r *Report) error {
 
 // plain is a value as --init takes it on a command line.
 func plain(v history.Value) string {
-	if text := v.Str; v.Kind == history.Text && text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz-_") == "" && text != "nil" && text != "null" && text != "true" && text != "false" {
+	text := v.Str
+	isWord := text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz-_") == ""
+	if v.Kind == history.Text && isWord && !slices.Contains([]string{"nil", "null", "true", "false"}, text) {
 		return text
 	} else if v.Kind == history.Text || v.Kind == history.Raw {
 		return "'" + v.String() + "'"

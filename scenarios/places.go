@@ -216,7 +216,8 @@ type spot struct {
 
 // compare orders spots. Within a step nobody knows the order: lower tokens come first.
 func (a *spot) compare(b *spot) int {
-	return cmp.Or(cmp.Compare(a.place.Index, b.place.Index), cmp.Compare(a.place.Step, b.place.Step), cmp.Compare(a.event.Token, b.event.Token))
+	return cmp.Or(cmp.Compare(a.place.Index, b.place.Index), cmp.Compare(a.place.Step, b.place.Step),
+		cmp.Compare(a.event.Token, b.event.Token))
 }
 
 // effective reports whether e notes that the store carried something out.

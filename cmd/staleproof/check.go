@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"staleproof/checker"
 	"staleproof/model/history"
@@ -88,19 +89,28 @@ that they protect are judged together.
 			return a.conclude()
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.model, "model", "", "what must hold (`MODEL`): "+strings.Join(modelNames(), ", "))
-	f.StringVar(&o.init, "init", "nil", "`VALUE` of every resource before the first event: nil by default, in a simulation's history 0")
-	f.StringVar(&o.failedCAS, "failed-cas", "nothing", "what a cas that failed without a reason did (`WHAT`): nothing, or compares: it found another value than it expected")
-	f.StringVar(&o.reading.Independent, "independent", "auto", "auto, or whether values are [key value], as those of jepsen.independent (`WHETHER`): yes, no")
-	f.StringArrayVar(&o.reading.Ignore, "ignore-field", nil, "leave the field `NAME` of operations unread; may be repeated")
-	f.StringVar(&o.reading.Format, "format", "auto", "auto, or how it is written (`FORMAT`): "+strings.Join(history.Formats(), ", "))
-	f.Int64Var(&o.maxMemory, "max-memory", checker.DefaultMemory>>20, "use at most `N` MiB of memory for a search for a linear order; 0: no limit")
-	f.StringArrayVar(&o.lists, "require", nil, "exit with 3 unless `PROPERTY` was judged, and no-stale-write exercised; a list, or repeated")
-	f.BoolVar(&o.explain, "explain", false, "tell how it came to each violation")
-	f.Lookup("init").DefValue, f.Lookup("format").DefValue = "", "" // said in their words
+	o.flags(cmd.Flags())
 	a.report.flags(cmd)
 	return cmd
+}
+
+func (o *checkOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.model, "model", "", "what must hold (`MODEL`): "+strings.Join(modelNames(), ", "))
+	f.StringVar(&o.init, "init", "nil",
+		"`VALUE` of every resource before the first event: nil by default, in a simulation's history 0")
+	f.StringVar(&o.failedCAS, "failed-cas", "nothing",
+		"what a cas that failed without a reason did (`WHAT`): nothing, or compares: it found another value than it expected")
+	f.StringVar(&o.reading.Independent, "independent", "auto",
+		"auto, or whether values are [key value], as those of jepsen.independent (`WHETHER`): yes, no")
+	f.StringArrayVar(&o.reading.Ignore, "ignore-field", nil,
+		"leave the field `NAME` of operations unread; may be repeated")
+	f.StringVar(&o.reading.Format, "format", "auto", "auto, or how it is written (`FORMAT`): "+strings.Join(history.Formats(), ", "))
+	f.Int64Var(&o.maxMemory, "max-memory", checker.DefaultMemory>>20,
+		"use at most `N` MiB of memory for a search for a linear order; 0: no limit")
+	f.StringArrayVar(&o.lists, "require", nil,
+		"exit with 3 unless `PROPERTY` was judged, and no-stale-write exercised; a list, or repeated")
+	f.BoolVar(&o.explain, "explain", false, "tell how it came to each violation")
+	f.Lookup("init").DefValue, f.Lookup("format").DefValue = "", "" // said in their words
 }
 
 func modelNames() []string {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"staleproof/checker"
@@ -113,7 +112,10 @@ func (j *judged) require(names []string) {
 	if len(open) == 0 {
 		return
 	}
-	j.reason = strings.Join(slices.DeleteFunc([]string{j.reason, "required, but " + strings.Join(open, "; ")}, func(s string) bool { return s == "" }), "; ")
+	if j.reason != "" {
+		j.reason += "; "
+	}
+	j.reason += "required, but " + strings.Join(open, "; ")
 	if j.Outcome == checker.Satisfied {
 		j.Outcome = checker.Inconclusive
 	}

@@ -186,9 +186,9 @@ func (e *Event) ends(asked *request, entry jepsenEntry) error {
 	if e.Type != OK && e.Client != asked.client {
 		e.Owner, e.Client = e.Client, ""
 	}
-	for _, lent := range [...]struct{ to, from *string }{{&e.Resource, &asked.resource}, {&e.Scope, &asked.scope}, {&e.Client, &asked.client}} {
-		if *lent.to == "" {
-			*lent.to = *lent.from
+	for _, field := range [...]struct{ to, from *string }{{&e.Resource, &asked.resource}, {&e.Scope, &asked.scope}, {&e.Client, &asked.client}} {
+		if *field.to == "" {
+			*field.to = *field.from
 		}
 	}
 	if e.Client != asked.client {
