@@ -105,9 +105,13 @@ func pastOf(h *history.History, init history.Value) *past {
 	return p
 }
 
-// lend completes the note of a store by what its operation says.
+// lend completes the note of a server by what its operation says: of a grant,
+// who the owner is.
 func lend(note, op *history.Event) {
 	if !op.F.IsStore() {
+		if note.Owner == "" && note.F == history.Grant {
+			note.Owner = op.ClientName()
+		}
 		return
 	}
 	if note.Token == 0 {

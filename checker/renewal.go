@@ -283,9 +283,9 @@ func (m *renewalsUnaided) Observe(in *Input) bool {
 func (m *renewalsUnaided) renews(in *Input, p presentation, g *lastAcquired) bool {
 	before, at, how := g.token, g.at, "acquired"
 	switch known := g.lease != 0 && in.lease() != 0; {
-	case known && g.lease != in.lease():
+	case known && g.lease != in.lease() && p.token == 0:
 		return false
-	case !known && p.token != 0 && p.token != g.token:
+	case (!known || g.lease != in.lease()) && p.token != 0 && p.token != g.token:
 		before, at, how = p.token, p.at, "presented"
 	case !known && p.token == 0 && (g.maybe > 0 || p.since != g.at):
 		return false
