@@ -57,7 +57,7 @@ func tokenOrderTold(p *past) opinion {
 				continue
 			}
 			seen = holds
-			if a == b || p.again(a, b) || p.again(b, a) {
+			if a == b || p.again(a, b) {
 				continue
 			}
 			switch overlap := !a.before(b) && !b.before(a); {
@@ -78,7 +78,8 @@ func (p *past) again(a, b *operation) bool {
 		return false
 	}
 	for _, r := range p.ops {
-		if r.F == history.Release && r.ok() && r.ClientName() == a.ClientName() && a.before(r) && r.before(b) && a.end.Lease == "" {
+		between := a.before(r) && r.before(b) || b.before(r) && r.before(a)
+		if r.F == history.Release && r.ok() && r.ClientName() == a.ClientName() && between && a.end.Lease == "" {
 			return false
 		}
 	}
@@ -153,6 +154,10 @@ func renewalKeepsTokenTold(p *past) opinion {
 		}
 		seen = holds
 		switch known := a.end.Lease != "" && o.end.Lease != ""; {
+		case o.F == history.Renew && o.Token != 0 && (o.Lease == "" || a.end.Lease == ""):
+			if o.end.Token != o.Token { // the token that it presented
+				return broken("#%d was answered token %d for token %d", o.end.Index, o.end.Token, o.Token)
+			}
 		case o.F == history.Renew && !another(a.end.Lease, o.Lease) && o.end.Token != a.end.Token:
 			return broken("#%d was answered token %d, having token %d", o.end.Index, o.end.Token, a.end.Token)
 		case o.F == history.Acquire && known && o.end.Lease == a.end.Lease && o.end.Token != a.end.Token:
@@ -269,7 +274,7 @@ func exclusiveGrantTold(p *past) opinion {
 		if a == nil {
 			continue
 		}
-		if a.end.Lease == "" && p.repeated(a) || another(proof.Lease, proof.end.Lease) {
+		if a.end.Lease == "" && p.repeated(a) || another(proof.Lease, proof.end.Lease) || p.ambiguous(proof, a) {
 			return opinion{} // which acquisition it was is not known
 		}
 		seen = holds
@@ -294,6 +299,22 @@ func (p *past) acquiredBy(o *operation) *operation {
 		}
 	}
 	return last
+}
+
+// ambiguous reports whether a proof without an identity may be of another acquisition
+// than the last one before it: it presents another token, or its client was acquiring.
+func (p *past) ambiguous(proof, a *operation) bool {
+	if proof.Lease != "" && a.end.Lease != "" {
+		return false
+	}
+	for _, b := range p.ops {
+		over := b.failed() && b.until < proof.until
+		if b.F == history.Acquire && b != a && !over && b.ClientName() == a.ClientName() && b.ScopeName() == a.ScopeName() &&
+			!b.before(proof) && b.at < proof.until {
+			return true
+		}
+	}
+	return proof.Token != 0 && proof.Token != a.end.Token
 }
 
 // repeated reports whether a's client acquired the same token before.
