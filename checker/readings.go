@@ -286,11 +286,16 @@ func (s *survey) culprits(opt Options, r *Report) error {
 				o.rec = *e
 				others++
 			}
-		case e.Type == history.Fail:
-			if o := writers.find(e.Op); o != nil {
+		default:
+			o := writers.find(e.Op)
+			if o == nil {
+				return
+			}
+			if e.Type == history.Fail {
 				failed = []history.Event{o.rec, *e}
 				others--
 			}
+			writers.remove(o)
 		}
 	})
 	if err != nil || others > 0 || failed == nil {

@@ -41,7 +41,7 @@ func needsRegister(s *survey) string {
 func judgeRegister(name string, look *survey, opt Options, r *Report) error {
 	j := registerJudge{
 		registers: newRegisters(name, newNames(false), opt.Init, evidence{compares: opt.FailedCAS}, look.endless),
-		events:    look.events,
+		events:    look.events, operations: look.operations,
 	}
 	j.search = search{property: name, names: j.names, config: Config{Init: opt.Init, Memory: opt.Memory}, partial: true}
 	j.width = int(max(64, opt.Memory/bytesPerConfiguration))
@@ -67,8 +67,9 @@ const bytesPerConfiguration = 2 << 20
 // searches.
 type registerJudge struct {
 	*registers
-	search search
-	events Events
+	search     search
+	events     Events
+	operations int // of the whole history
 }
 
 func (j *registerJudge) judge() (Outcome, *Violation, error) {
@@ -163,13 +164,18 @@ func (j *registerJudge) tellPartials(r *register, place int32) error {
 		r.found.NoPartial = noPartial()
 		return nil
 	}
-	calls, err := j.calls(partialCalls+1, func(scope int32, _ int64) bool { return scope == place })
-	sp := registerSpec(j.init)
-	if err == nil && len(calls) > longPartial {
-		sp = registerSpec(j.init).from(r.walk.calm.value)
-		calls, err = j.calls(partialCalls+1, func(scope int32, at int64) bool { return scope == place && at > r.walk.calm.at })
+	sp, since := registerSpec(j.init), int64(beforeAll)
+	if j.operations > longPartial {
+		sp, since = sp.from(r.walk.calm.value), r.walk.calm.at
 	}
-	if err == nil {
+	most := partialCalls
+	if j.operations > partialCalls {
+		most = longPartial
+	}
+	calls, err := j.calls(most+1, func(scope int32, at int64) bool { return scope == place && at > since })
+	if len(calls) > most {
+		r.found.NoPartial = noPartial()
+	} else if err == nil {
 		j.search.tellPartials(r.found, sp, calls)
 	}
 	return err
