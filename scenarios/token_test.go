@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -106,6 +107,7 @@ func TestTokenBounds(t *testing.T) {
 	marks := func(events, digests int) string {
 		return rec(func(r *Recorded) { r.Marks = Marks{Events: events, Digests: make([]byte, digests)} })
 	}
+	tooMany := int64(math.MaxInt32) + 1
 	for _, x := range []struct{ name, token, want string }{ // want is "" if it is good
 		{"as it should be", rec(func(*Recorded) {}), ""},
 		{"the last timing", rec(func(r *Recorded) { r.Timing = sim.Bounded }), ""},
@@ -120,7 +122,7 @@ func TestTokenBounds(t *testing.T) {
 		{"one more site", decision(func(d *sim.Decision) { d.Site = sim.Site(sim.SiteCount) }), "expected a site from 0 to 15, found 16"},
 		{"option 0", decision(func(d *sim.Decision) { d.Option = 0 }), "expected a count below 2^32 and an option from 1"},
 		{"the last option", decision(func(d *sim.Decision) { d.Option = math.MaxInt32 }), ""},
-		{"one more option", decision(func(d *sim.Decision) { d.Option = math.MaxInt32 + 1 }), "found 7 and 2147483648"},
+		{"one more option", decision(func(d *sim.Decision) { d.Option = int(tooMany) }), "found 7 and 2147483648"},
 		{"the last count", decision(func(d *sim.Decision) { d.Count = math.MaxUint32 }), ""},
 		{"as many marks as may be", marks(maxTrail, maxMarks), ""},
 		{"marks of more events", marks(maxTrail+1, maxMarks), "expected the marks of 10001 events, found 16 bytes"},
@@ -131,6 +133,9 @@ func TestTokenBounds(t *testing.T) {
 		{"the last parameter", rec(func(r *Recorded) { r.Params.Clients = 16 }), ""},
 		{"one more client", rec(func(r *Recorded) { r.Params.Clients = 17 }), "parameter clients: expected 1 to 16, found 17"},
 	} {
+		if strconv.IntSize == 32 && x.name == "one more option" {
+			continue // no option can be that great
+		}
 		got, err := ParseToken(x.token)
 		switch {
 		case x.want == "" && (err != nil || got.Token() != x.token):
