@@ -246,6 +246,13 @@ var verdicts = []verdict{
 		A ok acquire op=3 token=2
 		A.1 ok renew op=2 token=1 client=A
 	`, ""},
+	{"renewal-keeps-token", "clients: a renewal in flight that presents nothing may be of the lease before", timed, `
+		A ok acquire op=1 token=1
+		A.1 invoke renew op=2 client=A
+		A invoke acquire op=3
+		A ok acquire op=3 token=2
+		A.1 ok renew op=2 token=1 client=A
+	`, ""},
 	{"renewal-keeps-token", "clients: the answer to a renewal has another token", timed, `
 		A ok acquire op=1 token=1 lease=a
 		A ok renew op=2 token=2 lease=a

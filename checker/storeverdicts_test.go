@@ -265,6 +265,26 @@ var storeVerdicts = []verdict{
 		store served op=1 token=1 lease=b
 		store reject op=2 token=1 lease=a highest=1
 	`, ""},
+	{"fence-survives", "what is read after a later write says nothing of the restart", timed, `
+		A invoke write op=1 token=1 value=5
+		store apply op=1 token=1 value=5
+		A ok write op=1
+		store restart
+		A invoke write op=2 token=1 value=6
+		store apply op=2 token=1 value=6
+		store served op=3 token=1 value=9
+	`, ""},
+	{"linearizable", "a write that names no lease leaves the fence to the lease that brought it", timed, `
+		A invoke write op=1 token=1 lease=a value=1
+		store apply op=1 token=1 lease=a value=1
+		A ok write op=1
+		A invoke write op=2 token=1 value=2
+		store apply op=2 token=1 value=2
+		A ok write op=2
+		B invoke write op=3 token=1 lease=b value=3
+		store apply op=3 token=1 lease=b value=3
+		B ok write op=3
+	`, "the store accepted write 3 with token 1 at #8 although token 1 was accepted at #2 from another lease (orders/7)"},
 	{"scope-isolation", "an answered request has no effect but those noted", timed, `
 		A invoke write op=1 token=3
 		A fail write op=1 token=3 error=unavailable
