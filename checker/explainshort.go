@@ -121,7 +121,7 @@ func (x *explainer) at() int {
 }
 
 // openings are the words, none of them a name, with which a sentence may begin.
-var openings = []string{"the ", "a task of ", "a store that ", "a holder that ", "a second copy ", "process ", "nobody ", "so "}
+var openings = []string{"the ", "a task of ", "a store that ", "a store whose ", "a holder that ", "a second copy ", "process ", "nobody ", "so "}
 
 // sentences joins what is not empty to sentences. A name keeps its letters.
 func sentences(parts ...string) string {

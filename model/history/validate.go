@@ -29,7 +29,7 @@ import (
 //     invoked before. A note about an operation that was not recorded names none.
 //   - While its operation is open, or of unknown outcome, the note of a server is
 //     about the same: a lease manager notes what it did for an acquire, a renew or a
-//     release, a store for an operation on it, in the same scope; on the same resource,
+//     release, a store for an operation on it, and only what fits the verb, in the same scope; on the same resource,
 //     but for a batch; and a store under the same token and lease, where both say one.
 //     (What a lease manager did to another lease than the one presented is judged.)
 //   - Where operations name a resource, so do the notes of servers and holders.
@@ -230,11 +230,28 @@ func (v *Validator) note(e *Event) error {
 	return nil
 }
 
+// serves reports whether a note of f can be what a server did for an operation of verb
+// o. A lease manager may grant anew or extend for an acquire and for a renew; a store
+// may lift its fence for any of its operations.
+func (f F) serves(o F) bool {
+	switch f {
+	case Grant, Renewed:
+		return o == Acquire || o == Renew
+	case Released:
+		return o == Release
+	case Apply:
+		return o.IsMutation()
+	case Served:
+		return o == Read || o == CAS // one that found another value
+	}
+	return o.IsStore()
+}
+
 // servedBy checks that a server's note is about what its operation was.
 func (o *opened) servedBy(e *Event) error {
 	byStore := e.F >= Apply
 	switch {
-	case byStore != o.f.IsStore():
+	case !e.F.serves(o.f):
 		return &SyntaxError{
 			Expected: "a note that serves the " + o.String(), Found: "the note " + e.F.String(),
 			Hint: "name the operation that the server served, or leave op out",

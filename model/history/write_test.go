@@ -272,14 +272,19 @@ func (e *Event) serve(pending map[int64]Event) {
 		return
 	}
 	e.F = Grant
-	if o.F.IsStore() {
+	switch {
+	case o.F == Release:
+		e.F = Released
+	case o.F == Read:
 		e.F = Served
+	case o.F.IsStore():
+		e.F = Reject
 	}
 	if o.ScopeName() != "" {
 		e.Resource, e.Scope = o.Resource, o.Scope
 	}
 	e.Lease = o.Lease
-	if o.Token != 0 && e.F == Served {
+	if o.Token != 0 && e.F != Grant && e.F != Released {
 		e.Token = o.Token
 	}
 }
