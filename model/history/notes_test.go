@@ -40,3 +40,28 @@ func TestNoteOfItsOperation(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswerOfItsGrant: what an acquire is told is what was granted for it.
+func TestAnswerOfItsGrant(t *testing.T) {
+	const invoke = `{"index":1,"process":"A","type":"invoke","f":"acquire","op":1,"resource":"r"}` + "\n"
+	const grant = `{"index":2,"process":"m","type":"note","f":"grant","op":1,"resource":"r","token":1,"lease":"L1","owner":"A"}` + "\n"
+	const again = `{"index":3,"process":"m","type":"note","f":"grant","op":1,"resource":"r","token":2,"lease":"L2","owner":"A"}` + "\n"
+	for _, c := range []struct{ reason, notes, told, want string }{
+		{"the same", grant, `"token":1,"lease":"L1"`, ""},
+		{"nothing", grant, `"lease":"L1"`, ""},
+		{"another token", grant, `"token":4,"lease":"L1"`, "the granted token 1 of the acquire"},
+		{"another lease", grant, `"token":1,"lease":"L9"`, `the granted lease "L1" of the acquire`},
+		{"what a copy of the request was granted", grant + again, `"token":1,"lease":"L1"`, ""},
+		{"no note", "", `"token":4,"lease":"L4"`, ""},
+	} {
+		text := `{"format":"staleproof.history/1"}` + "\n" + invoke + c.notes +
+			`{"index":9,"process":"A","type":"ok","f":"acquire","op":1,"resource":"r",` + c.told + "}\n"
+		_, err := ReadAll(strings.NewReader(text), "h.jsonl")
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: expected no error, found %v", c.reason, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: expected an error with %q, found %v", c.reason, c.want, err)
+		}
+	}
+}

@@ -29,9 +29,12 @@ import (
 //     invoked before. A note about an operation that was not recorded names none.
 //   - While its operation is open, or of unknown outcome, the note of a server is
 //     about the same: a lease manager notes what it did for an acquire, a renew or a
-//     release, a store for an operation on it, and only what fits the verb, in the same scope; on the same resource,
+//     release, a store for an operation on it, and only what fits the verb, in the same
+//     scope; on the same resource,
 //     but for a batch; and a store under the same token and lease, where both say one.
 //     (What a lease manager did to another lease than the one presented is judged.)
+//     An ok tells the token that the one note of its grant or renewal tells, and that
+//     of an acquire its lease.
 //   - Where operations name a resource, so do the notes of servers and holders.
 //   - Either every grant has a token or none has.
 //   - A believe says until when, but in an untimed history, which has no deadlines.
@@ -83,6 +86,11 @@ type opened struct {
 	token           Token
 	lease           string
 	value, expect   Value // of a mutation
+	// The token and the lease that the lease manager noted for it, and how often it
+	// noted any: the copies of a request may have been granted different ones.
+	granted      Token
+	grantedLease string
+	grants       int
 }
 
 // Nemesis is the process that injects the faults of a recorded test.
@@ -225,6 +233,9 @@ func (v *Validator) note(e *Event) error {
 		return &SyntaxError{Expected: "the time in field \"until\" that ends the belief", Found: "a believe without", Hint: hintValue}
 	}
 	if o := v.pending[e.Op]; o != nil && e.F.IsServerNote() && e.F != Expire {
+		if e.F == Grant || e.F == Renewed {
+			o.granted, o.grantedLease, o.grants = e.Token, e.Lease, o.grants+1
+		}
 		return o.servedBy(e)
 	}
 	return nil
@@ -430,6 +441,10 @@ func (o *opened) sameAs(e *Event) error {
 		return o.differs(e, "token", o.token.String(), e.Token.String())
 	case e.Type != OK:
 		return nil // in the place of a value there may be the reason
+	case o.grants == 1 && e.Token != 0 && o.granted != 0 && e.Token != o.granted:
+		return o.differs(e, "granted token", o.granted.String(), e.Token.String())
+	case o.grants == 1 && e.F == Acquire && e.Lease != "" && o.grantedLease != "" && e.Lease != o.grantedLease:
+		return o.differs(e, "granted lease", quote(o.grantedLease), quote(e.Lease))
 	}
 	switch e.F {
 	case Delete:

@@ -197,7 +197,7 @@ func drawHistory(t *rapid.T) *History {
 	open := make(map[string]Event)
 	index, op, now := rapid.Int64Range(0, 5).Draw(t, "first index"), int64(0), int64(0)
 	numbers := []int64{0} // of what was invoked
-	pending := make(map[int64]Event)
+	pending, noted := make(map[int64]Event), make(map[int64]bool)
 	valued, named := rapid.Bool().Draw(t, "valued"), false
 	dated := h.Header.Timing != "" || h.Header.TTL != 0
 	for range rapid.IntRange(0, 12).Draw(t, "events") {
@@ -222,12 +222,16 @@ func drawHistory(t *rapid.T) *History {
 				e.Token = max(e.Token, 1)
 				e.Op = rapid.SampledFrom(numbers).Draw(t, "op")
 				e.serve(pending)
+				noted[e.Op] = true
 			case Believe:
 				e.Until, dated, e.Time = max(e.Until, 1), true, max(e.Time, now)
 			}
 		case busy:
 			e.Type, e.F, e.Op = rapid.SampledFrom([]Type{OK, Fail, Info}).Draw(t, "end"), begun.F, begun.Op
 			e.repeat(&begun)
+			if noted[e.Op] && (e.F == Acquire || e.F == Renew) {
+				e.Token, e.Lease = 0, "" // what was granted is told by the note
+			}
 			if e.Type == OK && e.F == Read {
 				e.Value = withValue(e.Value, valued)
 			}
