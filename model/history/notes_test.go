@@ -31,13 +31,7 @@ func TestNoteOfItsOperation(t *testing.T) {
 		{"a note after the answer is judged", answered, `"f":"apply","op":1,"resource":"q"`, ""},
 	} {
 		text := `{"format":"staleproof.history/1"}` + "\n" + c.before + "\n" + `{"index":3,"process":"s","type":"note",` + c.note + "}\n"
-		_, err := ReadAll(strings.NewReader(text), "h.jsonl")
-		switch {
-		case c.want == "" && err != nil:
-			t.Errorf("%s: expected no error, found %v", c.reason, err)
-		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-			t.Errorf("%s: expected an error with %q, found %v", c.reason, c.want, err)
-		}
+		wantError(t, c.reason, text, c.want)
 	}
 }
 
@@ -56,12 +50,18 @@ func TestAnswerOfItsGrant(t *testing.T) {
 	} {
 		text := `{"format":"staleproof.history/1"}` + "\n" + invoke + c.notes +
 			`{"index":9,"process":"A","type":"ok","f":"acquire","op":1,"resource":"r",` + c.told + "}\n"
-		_, err := ReadAll(strings.NewReader(text), "h.jsonl")
-		switch {
-		case c.want == "" && err != nil:
-			t.Errorf("%s: expected no error, found %v", c.reason, err)
-		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-			t.Errorf("%s: expected an error with %q, found %v", c.reason, c.want, err)
-		}
+		wantError(t, c.reason, text, c.want)
+	}
+}
+
+// wantError reads a history and expects an error with a text in it, none if that is "".
+func wantError(t *testing.T, reason, file, want string) {
+	t.Helper()
+	_, err := ReadAll(strings.NewReader(file), "h.jsonl")
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("%s: expected no error, found %v", reason, err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("%s: expected an error with %q, found %v", reason, want, err)
 	}
 }
